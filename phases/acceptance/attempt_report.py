@@ -78,7 +78,9 @@ def format_attempts(attempts: Sequence[Row], verdict: str) -> list[str]:
         lines += [f"  check    {_shorten_line(describe_check(check))}" for check in attempt.get("checks", ())]
         lines += _gate_lines(attempt)
         if attempt["decision"] == ADVISED:
-            lines += [f"  advice   {_shorten_line(line.removeprefix('- '))}" for line in attempt["reason"].split("\n")[1:]]
+            lines += [
+                f"  advice   {_shorten_line(line.removeprefix('- '))}" for line in attempt["reason"].split("\n")[1:]
+            ]
         lines.append("")
     return [*lines, verdict]
 
@@ -128,7 +130,7 @@ def _decision_fields(verdict: Row) -> dict[str, Any]:
 def describe_attempt(attempt: Row) -> str:
     """Return the outcome of an attempt in a few words."""
     if not attempt["claimed"]:
-        return "the run was stuck, and the work was looked at though nobody claimed that it is done"
+        return "the run was stuck, and the work was checked without a completion request"
     if attempt["decision"] == "accepted":
         return "accepted" + ("" if attempt["verified"] else ", not verified")
     if attempt["decision"] == "cut off":

@@ -237,7 +237,7 @@ class Chain:
 
     def _why_unverified(self, snapshot: Row) -> str:
         if not snapshot["claimed"]:
-            return "nobody claimed that it is done"
+            return "no completion request was made"
         if not snapshot["whole"]:
             return "the workspace could not be looked at as a whole"
         # Decision 124: an unwatched call leaves the work unverified even after the guard is mended.
@@ -280,16 +280,13 @@ class GateHooks:
         return self.manifests.take(self.workspace)
 
     def ask(
-        self,
-        step: Row,
-        facts: EndingFacts,
-        seen: str = "",
-        holds: Callable[[], bool] = lambda: True,
+        self, step: Row, facts: EndingFacts, seen: str = "", holds: Callable[[], bool] = lambda: True
     ) -> dict[str, Any]:
-        """The record of one hook. `seen`: the tree that it should find, where the hooks before were run by an earlier start;
-        `holds`: whether what that start decided about hooks is still so.
+        """Return the record of one hook. Raises WorkspaceChanged.
 
-        Raises WorkspaceChanged.
+        Args:
+            seen: The tree that the hook should find, if an earlier start ran the hooks before it.
+            holds: Returns whether the decisions of that start about hooks still hold.
         """
         hook = next((hook for hook in self.hooks if hook.key == step["hook"]), None)
         self.commands.step = f"hook-{step['turn']}-{step['look']}-{step['round']}-{step['hook']}"

@@ -285,21 +285,21 @@ def _judge_object(reply: Mapping[str, Any], hook: Hook, point: HookPoint) -> Hoo
 
 
 def _reply_faults(reply: Mapping[str, Any]) -> Iterator[str]:
-    """What counts in an answer and is not as it should be. Null is as good as nothing.
+    """Yield the faults of an answer. Null counts as absent.
 
     Under the protocol of Claude Code the answer is invalid then. Under the other policies exit codes are the
-    protocol, and an object of a program's own (`{"decision": "PASS"}`) is no answer at all: it is only told.
+    protocol, and an object of a program's own (`{"decision": "PASS"}`) is not an answer at all, only a note.
     """
     specific = reply.get(_SPECIFIC)
     if not isinstance(reply.get("continue"), bool | None):
         yield "in its answer 'continue' is neither true nor false"
     if not isinstance(specific, dict | None):
-        yield f"in its answer {_SPECIFIC!r} is no object"
+        yield f"in its answer {_SPECIFIC!r} is not an object"
     specific = specific if isinstance(specific, dict) else {}
     for values, names in ((reply, _TEXTS), (specific, _SPECIFIC_TEXTS)):
         for name in names:
             if not isinstance(values.get(name), str | None):
-                yield f"in its answer {name!r} is no text"
+                yield f"in its answer {name!r} is not a text"
     known = (*_DENIES, *_ALLOWS)
     for decision in (reply.get("decision"), specific.get(_PERMISSION)):
         if decision and isinstance(decision, str) and decision not in known:
@@ -379,7 +379,7 @@ def _judge_exit(ran: ProcessOutcome, hook: Hook, point: HookPoint, printed: str)
     if hook.exit_policy == CLAUDE:
         fault = f"{name} {told}{_last_words(printed)}"
         return HookResult(PASS, notes=(f"hook_failed: {fault}",), fault=fault)
-    return HookResult(FAILED, f"{name} {told}, which is no verdict{_last_words(printed)}")
+    return HookResult(FAILED, f"{name} {told}, which is not a verdict{_last_words(printed)}")
 
 
 def _blocking_codes(hook: Hook, code: int) -> tuple[int, ...]:
@@ -445,7 +445,7 @@ class ProcessOutcome(NamedTuple):
     signal: int | None = None
     timed_out: bool = False
     fault: str = ""
-    """Why it could not be run."""
+    """Reason why it could not be run."""
     stdout: bytes = b""
     """At most 64 KiB; the middle is left out, and its size stated."""
     stderr: bytes = b""

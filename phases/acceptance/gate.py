@@ -141,8 +141,9 @@ class GateContext(NamedTuple):
 def decide_completion(
     request: CompletionRequest, outcomes: Mapping[str, Outcome], context: GateContext
 ) -> dict[str, Any]:
-    """The decision, as the journal keeps it. `block`: what must be mended, or None; `stop`: why the run ends here, or empty;
-    `feedback`: what the model is told. (acceptance chain, section 1)
+    """Return the decision, as the journal keeps it (acceptance chain, section 1).
+
+    `block` is what must be fixed, or None; `stop` why the run ends here, or empty; `feedback` the text for the model.
     """
     verification = _build_verification(outcomes, context)
     messages = [f"{key}: {row['message']}" for key, row in outcomes.items() if row["message"]]
@@ -191,7 +192,7 @@ def _advice_of(outcomes: Mapping[str, Outcome]) -> str:
 def _build_verification(outcomes: Mapping[str, Outcome], context: GateContext) -> dict[str, Any]:
     """Return what was verified and by whom: every hook passed, at least one ran something, and nothing is in doubt.
 
-    Nobody vouches for work that is refused.
+    Refused work is never verified.
     """
     inner = next((row["verification"] for row in outcomes.values() if row.get("verification")), None) or {}
     others = {key: row for key, row in outcomes.items() if row["source"] != INTERNAL}

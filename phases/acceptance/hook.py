@@ -83,7 +83,7 @@ class HookResult(NamedTuple):
     notes: tuple[str, ...] = ()
     """Notes for the user: a downgraded block, an answer that was not understood."""
     fault: str = ""
-    """Why it gave no verdict, if that is not a failure: it passes, and verifies nothing."""
+    """Reason for a missing verdict that is not a failure: the hook passes, and verifies nothing."""
     closed: bool = False
     """It gave no verdict, and its policy makes a block of that."""
     tampered: bool = False

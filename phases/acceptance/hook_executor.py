@@ -301,15 +301,15 @@ def file_fault(root: str, path: str) -> str | None:
     except OSError:
         return "is not there"
     except ValueError:  # a NUL, or half a surrogate pair
-        return "is no path"
+        return "is not a path"
     if stat.S_ISDIR(mode):
         return "is a directory"
-    return None if stat.S_ISREG(mode) else "is no regular file"
+    return None if stat.S_ISREG(mode) else "is not a regular file"
 
 
 def _require_file(hook: Hook, root: str) -> HookResult:
     path = str(hook.params.get("path", ""))
-    fault = file_fault(root, path) if path else "is no path"
+    fault = file_fault(root, path) if path else "is not a path"
     if fault is None:
         return HookResult(PASS)
     told = f"the required file {_clean_text(path)} {fault}"

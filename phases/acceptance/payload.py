@@ -162,7 +162,8 @@ def subagent_input(hook: Hook, run: RunFacts, ended: SubagentFacts) -> dict[str,
 
 def payload_bytes(body: Mapping[str, Any]) -> bytes:
     """Encode the object as one line of UTF-8 without spaces: scripts look for `"tool_name":"Bash"`.
-    reader would take, is replaced.
+
+    Half a surrogate pair, which no reader accepts, is replaced.
     """
     # Without spaces, as Claude Code writes it: scripts grep for `"tool_name":"Bash"`.
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=_plain_mapping)
@@ -214,4 +215,4 @@ def _plain_mapping(value: object) -> Any:
     """Read-only mappings as JSON knows them; anything else is a bug of ours and raises."""
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"a {type(value).__name__} is no JSON")
+    raise TypeError(f"a {type(value).__name__} is not JSON")

@@ -46,9 +46,7 @@ class ChecksumHistory(NamedTuple):
     """No agent worked in this workspace before this journal."""
 
     def may_trust_now(self, root: str) -> bool:
-        """Check --trust-hooks: it covers what the user put there before the agent first worked, and nothing that the agent may
-        agent may have put there or changed since.
-        """
+        """Return whether --trust-hooks may apply: only before the agent could add or change what is there."""
         # Decision 88: the flag holds for what stood there before the agent first worked.
         if not self.first or self.files is None:
             return self.first

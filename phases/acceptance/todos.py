@@ -388,7 +388,7 @@ def check_size(arguments: Mapping[str, Any]) -> None:
     try:
         size = len(json.dumps(arguments, ensure_ascii=False, default=str).encode("utf-8", "replace"))
     except (TypeError, ValueError, RecursionError) as error:
-        raise TodoError(INVALID, "the arguments are no JSON") from error
+        raise TodoError(INVALID, "the arguments are not JSON") from error
     if size > MOST_BYTES:
         raise TodoError(LIMIT, f"the arguments have {size:,} bytes, over the limit of {MOST_BYTES:,}")
 

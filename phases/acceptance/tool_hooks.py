@@ -25,14 +25,7 @@ from phases.acceptance.hook import (
     is_broken,
 )
 from phases.acceptance.hook_executor import HookEvents, HookExecutor, Occasion, select_hooks
-from phases.acceptance.payload import (
-    RunFacts,
-    SessionFacts,
-    ToolFacts,
-    ToolResponse,
-    call_input,
-    session_input,
-)
+from phases.acceptance.payload import RunFacts, SessionFacts, ToolFacts, ToolResponse, call_input, session_input
 from phases.acceptance.stop_reasons import HOOK_STOPPED, HOOK_TAMPERED
 from phases.llm.model import OK, ToolCall
 
@@ -57,9 +50,7 @@ class ToolHooks:
     notify: Callable[[str], None] = lambda text: None
     """Shows the user a line."""
     notified: dict[str, str] = field(default_factory=dict)
-    """Hooks that could not watch over a call, that the user was notified of in this start of the run -> what the call went on
-    without; nothing where it did not go on.
-    """
+    """Hooks without a verdict that the user was notified of -> what the call went on without, if it went on."""
 
     def watch_calls(self) -> bool:
         """Return whether any hook watches tool calls."""
@@ -171,10 +162,7 @@ def _refusal_row(hook: Hook, result: HookResult) -> Row:
 def _with_hooks(row: Row, answers: list[tuple[Hook, HookResult]], unguarded: list[str]) -> Row:
     contexts = [f"{hook.key}: {result.context}" for hook, result in answers if result.context]
     stops = [
-        {
-            "stopped": f"{hook.key}: {result.reason}",
-            "stop_reason": HOOK_TAMPERED if result.tampered else HOOK_STOPPED,
-        }
+        {"stopped": f"{hook.key}: {result.reason}", "stop_reason": HOOK_TAMPERED if result.tampered else HOOK_STOPPED}
         for hook, result in answers
         if result.status == STOP
     ]
@@ -203,7 +191,7 @@ class SubAgents:
     def ended(self, task_id: str, state: str) -> tuple[SubAgents, bool]:
         """Record the end of a sub-agent (succeeded, completed, failed or canceled); return whether that changed anything.
 
-        The last state wins, and a word that is no end changes nothing. One that was not seen to start has started as well.
+        The last state wins, and any other word changes nothing. A sub-agent that was not seen to start has started too.
         """
         return self._with(task_id, _ENDS[state]) if state in _ENDS else (self, False)
 

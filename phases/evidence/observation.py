@@ -1,6 +1,6 @@
 """Read the notes of watched commands: which tests ran, how each ended, and which lines each of them ran.
 
-The notes are made inside the sandbox, by code that a hostile workspace may reach. So they are read as a stranger's text: a
+The notes are made inside the sandbox, by code that a hostile workspace may reach. So they are untrusted: a
 workspace can make itself look better or worse in them, and do nothing else.
 """
 

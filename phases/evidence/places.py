@@ -419,8 +419,10 @@ def extended_classes(texts: Iterable[str]) -> set[str]:
 
 
 def is_stub(node: Function | ast.ClassDef | Value, *, inside_class: bool = False) -> bool:
-    """Return whether a definition does nothing: a function that passes, returns nothing or what is empty, or gives up; a class
-    whose methods, but those that set it up, are all like that; a value that is None, an ellipsis, or not given.
+    """Return whether a definition does nothing.
+
+    That is a function that only passes, returns something empty or gives up; a class with only such methods apart from
+    its set-up; a value that is None, an ellipsis, or not given.
     """
     if isinstance(node, Value):
         if node.value is None:

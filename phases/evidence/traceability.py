@@ -176,9 +176,9 @@ def _trace_row(requirement: Mapping[str, Any], known: Mapping[str, Any]) -> dict
 
 
 def count_evidence(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the counts that every report shows: {total, unlocated, stubbed, located, run, guarded, measured, tried, reviewed,
-    differing, unclear}.
+    """Return the counts that every report shows.
 
+    {total, unlocated, stubbed, located, run, guarded, measured, tried, reviewed, differing, unclear}.
     Levels add up: what is guarded is also run, and what is run is also located. `rows` are those of the document.
     """
     at = {level: sum(row["status"] == level for row in rows) for level in LEVELS}

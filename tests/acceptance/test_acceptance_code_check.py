@@ -95,23 +95,14 @@ def test_healthy_code_is_verified_by_its_own_tests_and_answers_help(tmp_path: Pa
 READ = [
     pytest.param({"net/model.py": None}, "net/model.py is planned and not there", id="a planned file is not there"),
     pytest.param({"net/model.py": " \n"}, "net/model.py is empty", id="a planned file is empty"),
-    pytest.param(
-        {"net/model.py": "class Encoder\n"}, "net/model.py does not parse: line 1", id="planned code does not parse"
-    ),
-    pytest.param(
-        {"net/settings.json": "{]"}, "net/settings.json does not parse: line 1", id="planned JSON does not parse"
-    ),
-    pytest.param(
-        {"pyproject.toml": "name ="}, "pyproject.toml does not parse: line 1", id="planned TOML does not parse"
-    ),
+    pytest.param({"net/model.py": "class Encoder\n"}, "net/model.py does not parse: line 1", id="planned code does not parse"),
+    pytest.param({"net/settings.json": "{]"}, "net/settings.json does not parse: line 1", id="planned JSON does not parse"),
+    pytest.param({"pyproject.toml": "name ="}, "pyproject.toml does not parse: line 1", id="planned TOML does not parse"),
     pytest.param({"net/extra.py": "x ="}, "net/extra.py does not parse: line 1", id="other code does not parse"),
     pytest.param({"out.json": '{"a": 1}\n}\n'}, "out.json does not parse: Extra", id="a line of JSON does not parse"),
-    pytest.param(
-        {"unittest.py": "class TestCase: ...\n"},
-        "unittest.py replaces a module of Python",
-        id="a test runner is replaced",
-    ),
-]
+    pytest.param({"unittest.py": "class TestCase: ...\n"}, "unittest.py replaces a module of Python",
+        id="a test runner is replaced"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("change", "told"), READ)
@@ -123,34 +114,16 @@ def test_a_file_that_is_missing_empty_or_broken_refuses_the_work(
 
 
 RUN = [
-    pytest.param(
-        {"net/model.py": "Coder = 1\n"},
-        "net/__main__.py",
-        "cannot import name 'Encoder'",
-        id="a name that nothing defines",
-    ),
-    pytest.param(
-        {"net/model.py": "import net.gone\n"},
-        "net/model.py cannot be imported",
-        "No module named 'net.gone'",
-        id="a missing module",
-    ),
-    pytest.param(
-        {"net/model.py": "class Encoder:\n    width = 1 / 0\n"},
-        "net/model.py cannot be imported",
-        "ZeroDivisionError",
-        id="a crash",
-    ),
-    pytest.param(
-        {"net/model.py": "class Encoder:\n    width = 3\n"},
-        f"`{VERIFY}` ended with 1:\n",
-        "FAILED",
-        id="a failing check",
-    ),
-    pytest.param(
-        {"net/__main__.py": "import argparse\nraise SystemExit(3)\n"}, f"`{HELP}` ended with 3:\n", "", id="no help"
-    ),
-]
+    pytest.param({"net/model.py": "Coder = 1\n"}, "net/__main__.py", "cannot import name 'Encoder'",
+        id="a name that nothing defines"),
+    pytest.param({"net/model.py": "import net.gone\n"}, "net/model.py cannot be imported", "No module named 'net.gone'",
+        id="a missing module"),
+    pytest.param({"net/model.py": "class Encoder:\n    width = 1 / 0\n"}, "net/model.py cannot be imported",
+        "ZeroDivisionError", id="a crash"),
+    pytest.param({"net/model.py": "class Encoder:\n    width = 3\n"}, f"`{VERIFY}` ended with 1:\n", "FAILED",
+        id="a failing check"),
+    pytest.param({"net/__main__.py": "import argparse\nraise SystemExit(3)\n"}, f"`{HELP}` ended with 3:\n", "", id="no help"),
+]  # fmt: skip
 
 
 @needs_a_sandbox
@@ -369,15 +342,12 @@ PARSER = 'import argparse\n\nif __name__ == "__main__":\n    argparse.ArgumentPa
     [
         pytest.param({"main.py": PARSER, "train.py": PARSER}, "main.py", id="by its name"),
         pytest.param({"a/b/run.py": PARSER, "train.py": PARSER}, "a/b/run.py", id="by its name, deeper"),
-        pytest.param(
-            {"wc/__main__.py": "from .cli import main\nmain()\n", "wc/cli.py": "import argparse\n"},
-            "wc/__main__.py",
-            id="a package",
-        ),
+        pytest.param({"wc/__main__.py": "from .cli import main\nmain()\n", "wc/cli.py": "import argparse\n"}, "wc/__main__.py",
+            id="a package"),
         pytest.param({"wc/__main__.py": "import sys\nprint(open(sys.argv[1]).read())\n"}, "", id="it reads no options"),
         pytest.param({"train.py": "import argparse\n"}, "", id="it is imported only"),
         pytest.param({"tests/test_cli.py": PARSER}, "", id="a test"),
     ],
-)
+)  # fmt: skip
 def test_the_program_is_a_planned_file_that_reads_a_command_line(files: dict[str, str], program: str) -> None:
     assert find_program(list(files), files) == program

@@ -153,9 +153,7 @@ def test_fault_06_what_a_hook_prints_is_bounded_clean_and_never_among_the_orders
 
 
 @pytest.mark.parametrize(
-    "how",
-    ["exit 2", pytest.param("exec sleep 600", marks=pytest.mark.slow)],
-    ids=["after its end", "after its time"],
+    "how", ["exit 2", pytest.param("exec sleep 600", marks=pytest.mark.slow)], ids=["after its end", "after its time"]
 )
 def test_fault_07_no_process_of_a_hook_outlives_it(how: str, tmp_path: Path) -> None:
     """Neither a child in the background nor one with a session of its own."""
@@ -214,16 +212,13 @@ def test_fault_09_the_orders_and_the_documents_say_what_the_program_does(tmp_pat
 @pytest.mark.parametrize(
     "command",
     [
-        pytest.param(
-            'printf \'open("b.txt", "w").write("x")\' > /tmp/g.py; python3 /tmp/g.py',
-            id="a program",
-            marks=pytest.mark.slow,
-        ),
+        pytest.param('printf \'open("b.txt", "w").write("x")\' > /tmp/g.py; python3 /tmp/g.py', id="a program",
+            marks=pytest.mark.slow),
         pytest.param("rm extra.txt", id="a deletion"),
         pytest.param("echo x > b.txt; exit 1", id="a command that fails then", marks=pytest.mark.slow),
         pytest.param("printf 'all:\\n\\techo x > b.txt\\n' | make -f - 2>&1 || sh -c 'echo x > b.txt'", id="a build"),
     ],
-)
+)  # fmt: skip
 def test_fault_10_a_change_arms_the_hooks_whoever_makes_it(command: str, tmp_path: Path) -> None:
     """In a run in which no tool for files was used."""
     task, ran = tmp_path / "task", tmp_path / "ran"
@@ -259,13 +254,11 @@ def test_fault_11_the_gate_sees_todos_that_no_plan_knows(tmp_path: Path) -> None
         pytest.param({"action": "remove", "id": "table-2"}, id="removed"),
         pytest.param({"action": "update", "id": "table-2", "patch": {"required": False}}, id="made optional"),
         pytest.param({"todos": []}, id="left out of the list"),
-        pytest.param(
-            {"todos": [{"id": "table-2", "content": "make Table 2", "status": "pending", "required": False}]},
-            id="made optional in the list",
-        ),
+        pytest.param({"todos": [{"id": "table-2", "content": "make Table 2", "status": "pending", "required": False}]},
+            id="made optional in the list"),
         pytest.param({"action": "set_status", "id": "table-2", "status": "canceled"}, id="canceled"),
     ],
-)
+)  # fmt: skip
 def test_fault_12_what_the_plan_requires_cannot_be_dropped(arguments: dict[str, Any], tmp_path: Path) -> None:
     plan = small_plan("a.py")
     plan["todos"] = [{"id": "table-2", "content": "make Table 2"}]
@@ -512,28 +505,16 @@ def guard_run(tmp_path: Path, command: str, *replies: Reply, **more: Any) -> tup
 @pytest.mark.parametrize(
     ("command", "more", "why"),
     [
-        pytest.param(
-            "no-such-program --check",
-            {},
-            "exited with code 127: its command cannot be run",
-            id="missing",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "/etc/passwd",
-            {},
-            "exited with code 126: its command cannot be run",
-            id="not executable",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "exec sleep 60", {"timeout_sec": 0.2}, "timed out after 0.2 s", id="too slow", marks=pytest.mark.slow
-        ),
+        pytest.param("no-such-program --check", {}, "exited with code 127: its command cannot be run", id="missing",
+            marks=pytest.mark.slow),
+        pytest.param("/etc/passwd", {}, "exited with code 126: its command cannot be run", id="not executable",
+            marks=pytest.mark.slow),
+        pytest.param("exec sleep 60", {"timeout_sec": 0.2}, "timed out after 0.2 s", id="too slow", marks=pytest.mark.slow),
         pytest.param("kill -9 $$", {}, "was ended by signal 9", id="killed"),
         pytest.param("exit 1", {}, "exited with code 1", id="no verdict"),
         pytest.param("echo '{no json'", {}, "its answer looks like a JSON object and is none", id="no answer"),
     ],
-)
+)  # fmt: skip
 def test_a_guard_that_cannot_run_is_told_once_and_the_work_is_not_verified(
     command: str, more: dict[str, Any], why: str, tmp_path: Path
 ) -> None:

@@ -113,14 +113,11 @@ def test_a_reason_that_is_left_over_from_a_block_does_not_wait() -> None:
         pytest.param([Todo("n", "new", "completed", False, supersedes=("c",))], False, id="an optional one"),
         pytest.param([Todo("n", "new", "canceled", supersedes=("c",))], False, id="a canceled one"),
         pytest.param([Todo("n", "new", "completed", supersedes=("x",))], False, id="one for another"),
-        pytest.param(
-            [Todo("n", "new", "canceled", supersedes=("c",)), Todo("o", "newer", "completed", supersedes=("n",))],
-            True,
-            id="one by way of a canceled one",
-        ),
+        pytest.param([Todo("n", "new", "canceled", supersedes=("c",)), Todo("o", "newer", "completed", supersedes=("n",))],
+            True, id="one by way of a canceled one"),
         pytest.param([Todo("n", "new", "failed", supersedes=("c",))], None, id="one that failed too"),
     ],
-)
+)  # fmt: skip
 def test_a_failed_todo_does_not_count_where_another_stands_in_its_place(
     others: list[Todo], excused: bool | None
 ) -> None:

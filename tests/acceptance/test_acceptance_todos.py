@@ -112,14 +112,12 @@ def test_a_change_of_what_is_not_there_names_what_is(action: str) -> None:
     ("arguments", "status", "blocked", "failure"),
     [
         pytest.param({"status": "blocked", "reason": "user_input_wait"}, "blocked", "user_input_wait", "", id="a wait"),
-        pytest.param(
-            {"status": "blocked", "reason": "no disk"}, "blocked", "unknown", "no disk", id="a reason in words"
-        ),
+        pytest.param({"status": "blocked", "reason": "no disk"}, "blocked", "unknown", "no disk", id="a reason in words"),
         pytest.param({"status": "blocked"}, "blocked", "unknown", "", id="no reason"),
         pytest.param({"status": "failed", "reason": "no data"}, "failed", "", "no data", id="a failure"),
         pytest.param({"status": "in_progress", "reason": "now"}, "in_progress", "", "", id="a reason for work"),
     ],
-)
+)  # fmt: skip
 def test_a_reason_stays_only_with_a_status_that_it_goes_with(
     arguments: dict[str, Any], status: str, blocked: str, failure: str
 ) -> None:
@@ -155,40 +153,22 @@ def test_nothing_begins_before_what_it_depends_on_is_completed(status: str) -> N
 @pytest.mark.parametrize(
     ("todos", "arguments", "code"),
     [
-        pytest.param(
-            (todo("a"), todo("b", dependencies=("a",))), {"action": "remove", "id": "a"}, "dependency_violation",
-            id="removing what another depends on",
-        ),
-        pytest.param(
-            (todo("a"), todo("b", dependencies=("a",))), {"todos": [item("b")]}, "dependency_violation",
-            id="leaving out what another depends on",
-        ),
-        pytest.param(
-            (todo("a"),), {"action": "update", "id": "a", "patch": {"dependencies": ["x"]}}, "not_found",
-            id="depending on what is not there",
-        ),
-        pytest.param(
-            (todo("a"),), {"action": "update", "id": "a", "patch": {"supersedes": ["x"]}}, "not_found",
-            id="standing for what is not there",
-        ),
-        pytest.param(
-            (todo("a"),), {"action": "update", "id": "a", "patch": {"dependencies": ["a"]}}, "cyclic_dependency",
-            id="depending on itself",
-        ),
-        pytest.param(
-            (todo("a", dependencies=("b",)), todo("b", dependencies=("c",)), todo("c")),
-            {"action": "update", "id": "c", "patch": {"dependencies": ["a"]}}, "cyclic_dependency", id="a circle of three",
-        ),
-        pytest.param(
-            (todo("a", supersedes=("b",)), todo("b")),
-            {"action": "update", "id": "b", "patch": {"supersedes": ["a"]}}, "cyclic_dependency",
-            id="two in the place of each other",
-        ),
-        pytest.param(
-            (todo("a", "in_progress"), todo("b")),
-            {"action": "update", "id": "a", "patch": {"dependencies": ["b"]}}, "dependency_violation",
-            id="depending, when begun, on what is open",
-        ),
+        pytest.param((todo("a"), todo("b", dependencies=("a",))), {"action": "remove", "id": "a"}, "dependency_violation",
+            id="removing what another depends on"),
+        pytest.param((todo("a"), todo("b", dependencies=("a",))), {"todos": [item("b")]}, "dependency_violation",
+            id="leaving out what another depends on"),
+        pytest.param((todo("a"),), {"action": "update", "id": "a", "patch": {"dependencies": ["x"]}}, "not_found",
+            id="depending on what is not there"),
+        pytest.param((todo("a"),), {"action": "update", "id": "a", "patch": {"supersedes": ["x"]}}, "not_found",
+            id="standing for what is not there"),
+        pytest.param((todo("a"),), {"action": "update", "id": "a", "patch": {"dependencies": ["a"]}}, "cyclic_dependency",
+            id="depending on itself"),
+        pytest.param((todo("a", dependencies=("b",)), todo("b", dependencies=("c",)), todo("c")),
+            {"action": "update", "id": "c", "patch": {"dependencies": ["a"]}}, "cyclic_dependency", id="a circle of three"),
+        pytest.param((todo("a", supersedes=("b",)), todo("b")), {"action": "update", "id": "b", "patch": {"supersedes": ["a"]}},
+            "cyclic_dependency", id="two in the place of each other"),
+        pytest.param((todo("a", "in_progress"), todo("b")), {"action": "update", "id": "a", "patch": {"dependencies": ["b"]}},
+            "dependency_violation", id="depending, when begun, on what is open"),
     ],
 )  # fmt: skip
 def test_a_link_that_cannot_be_is_refused(todos: Todos, arguments: dict[str, Any], code: str) -> None:
@@ -459,13 +439,9 @@ def test_texts_become_one_line_that_hides_nothing() -> None:
         pytest.param({"todos": []}, id="an empty list"),
         pytest.param({"todos": [item("mine", "done")]}, id="a list without it"),
         pytest.param({"todos": [item("p")]}, id="its id for something else"),
-        pytest.param(
-            {"todos": [{"id": "p", "content": "run the tests", "status": "done", "required": False}]},
-            id="a list with it as optional",
-        ),
-        pytest.param(
-            {"todos": [{"id": "p", "content": "run the tests", "status": "canceled"}]}, id="a list with it canceled"
-        ),
+        pytest.param({"todos": [{"id": "p", "content": "run the tests", "status": "done", "required": False}]},
+            id="a list with it as optional"),
+        pytest.param({"todos": [{"id": "p", "content": "run the tests", "status": "canceled"}]}, id="a list with it canceled"),
     ],
 )  # fmt: skip
 def test_nobody_drops_what_the_plan_or_the_user_requires(owner: str, arguments: dict[str, Any]) -> None:
@@ -491,13 +467,11 @@ OPEN = (todo("a", "completed"), todo("b", "in_progress"), todo("c", "blocked"))
         pytest.param({"action": "remove", "id": "b"}, id="removing it"),
         pytest.param({"action": "update", "id": "c", "patch": {"required": False}}, id="making it optional"),
         pytest.param({"action": "complete", "id": "b", "patch": {"required": False}}, id="on the way to its end"),
-        pytest.param(
-            {"todos": [item("a", "completed"), item("b", "done"), item("c", "blocked", required=False)]},
-            id="making it optional in a list",
-        ),
+        pytest.param({"todos": [item("a", "completed"), item("b", "done"), item("c", "blocked", required=False)]},
+            id="making it optional in a list"),
         pytest.param({"todos": [item("b", "canceled"), item("c", "blocked")]}, id="canceling it"),
     ],
-)
+)  # fmt: skip
 def test_what_is_required_and_open_is_not_dropped_and_not_made_optional_any_more_than_canceled(
     arguments: dict[str, Any],
 ) -> None:
@@ -684,10 +658,8 @@ CLAUDE = {"content": "Write tests", "status": "in_progress", "activeForm": "Writ
         pytest.param({"todos": [item("1", "In Progress")]}, "[>] 1: do 1", id="a status in two words"),
         pytest.param({"todos": [item("1", "complete"), item("2", "todo")]}, "[x] 1: do 1\n[ ] 2: do 2", id="other words"),
         pytest.param({"explanation": "x", "todos": [item("1")]}, "[ ] 1: do 1", id="an explanation"),
-        pytest.param(
-            {"todos": [{"id": None, **CLAUDE, "blocked_reason": None, "dependencies": None, "priority": None}]},
-            "[>] t1: Write tests", id="nulls",
-        ),
+        pytest.param({"todos": [{"id": None, **CLAUDE, "blocked_reason": None, "dependencies": None, "priority": None}]},
+            "[>] t1: Write tests", id="nulls"),
         pytest.param({"todos": [item("1", blocked_reason="")]}, "[ ] 1: do 1", id="no reason to be blocked"),
         pytest.param({"action": "add", "patch": CLAUDE}, "[>] t1: Write tests", id="an active form of a single todo"),
     ],

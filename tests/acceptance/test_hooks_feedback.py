@@ -58,10 +58,7 @@ def test_without_output_and_log_there_is_the_fact_alone() -> None:
 @pytest.mark.parametrize("output", ["", " \n", "\x1b[0m\n"], ids=["nothing", "spaces", "colours"])
 def test_a_hook_that_printed_nothing_has_no_output_that_is_shown(output: str) -> None:
     mute = FAILED._replace(output=output)
-    for rejection in (
-        ONE._replace(reasons=(mute,)),
-        Rejection(1, 3, "hooks", (mute, mute._replace(key="user:b"))),
-    ):
+    for rejection in (ONE._replace(reasons=(mute,)), Rejection(1, 3, "hooks", (mute, mute._replace(key="user:b")))):
         assert "---" not in build_feedback(rejection)
         assert "python -m pytest -q` exited with code 1." in build_feedback(rejection)
         assert len(rejection_lines(rejection)) == 1

@@ -156,13 +156,8 @@ def test_the_directory_of_the_project_is_put_in_where_a_command_names_it() -> No
         ("claude", "Stop", "${CLAUDE_PROJECT_DIR}/check.sh --all", "/home/me/own/check.sh --all"),
         ("codex", "PostToolUse", "$CLAUDE_PROJECT_DIR/lint", "/home/me/own/lint"),
         ("gemini", "AfterAgent", "$GEMINI_PROJECT_DIR/a", "/home/me/own/a"),
-        (
-            "claude",
-            "Stop",
-            "cd ${CLAUDE_PROJECT_DIR:-.}",
-            "CLAUDE_PROJECT_DIR=/home/me/own; cd ${CLAUDE_PROJECT_DIR:-.}",
-        ),
-    ):
+        ("claude", "Stop", "cd ${CLAUDE_PROJECT_DIR:-.}", "CLAUDE_PROJECT_DIR=/home/me/own; cd ${CLAUDE_PROJECT_DIR:-.}"),
+    ):  # fmt: skip
         value = {"hooks": {event: [{"hooks": [{**STOP, "command": command}]}]}}
         found = import_hooks(kind, json.dumps(value).encode(), "settings.json", names)
         assert_sound(found)
@@ -221,10 +216,7 @@ def test_a_hook_that_would_be_another_here_is_left_out_with_the_reason() -> None
     rows: list[tuple[Any, str]] = [
         ({"type": "prompt", "prompt": "ok?"}, "hooks of type 'prompt' are not run here"),
         ({"type": ["command"]}, "hooks of type ['command'] are not run here"),
-        (
-            {"type": "http", "url": "http://localhost"},
-            "hooks of type 'http' are not run here: write a command that calls curl",
-        ),
+        ({"type": "http", "url": "http://localhost"}, "hooks of type 'http' are not run here: write a command that calls curl"),
         ({"type": "command"}, "`command` is not a text, or `args` is not a list of texts"),
         ({**STOP, "args": [1]}, "`command` is not a text, or `args` is not a list of texts"),
         ({**STOP, "args": ["$A"]}, "variables in `args` are not replaced here; write one line for a shell"),
@@ -235,7 +227,7 @@ def test_a_hook_that_would_be_another_here_is_left_out_with_the_reason() -> None
         ({**STOP, "shell": "powershell"}, "there is no shell 'powershell' here"),
         ({**STOP, "enabled": False}, "it is turned off there"),
         ("echo", "not a hook"),
-    ]
+    ]  # fmt: skip
     for hook, line in rows:
         assert of_event("claude", "Stop", hook) == ImportedHooks([], [f"{PLACE}: {line}"])
 
@@ -283,16 +275,11 @@ def test_a_matcher_that_chooses_nothing_here_is_named() -> None:
         ("PreToolUse", "mcp__memory__.*", 0, "$.hooks.PreToolUse[0]: no tool here is called 'mcp__memory__.*'"),
         ("PostToolUse", "^Web.*", 0, "$.hooks.PostToolUse[0]: no tool here is called '^Web.*'"),
         ("PreToolUse", "Write|WebFetch", 1, "$.hooks.PreToolUse[0].matcher: no tool here is called 'WebFetch'"),
-        ("PreToolUse", "(?<x>a)", 0, "$.hooks.PreToolUse[0].hooks[0]: '.*(?:(?<x>a)).*' is no regular expression: "),
+        ("PreToolUse", "(?<x>a)", 0, "$.hooks.PreToolUse[0].hooks[0]: '.*(?:(?<x>a)).*' is not a regular expression: "),
         ("SessionStart", "compact", 0, "$.hooks.SessionStart[0]: no run here begins with 'compact'"),
-        (
-            "SubagentStop",
-            "Explore",
-            0,
-            "$.hooks.SubagentStop[0]: at subagent_stop a matcher is not supported, ",
-        ),
+        ("SubagentStop", "Explore", 0, "$.hooks.SubagentStop[0]: at subagent_stop a matcher is not supported, "),
         ("Stop", "x", 1, "$.hooks.Stop[0].matcher: has no effect at Stop, there as here"),
-    ):
+    ):  # fmt: skip
         found = of_event("claude", event, STOP, matcher=matcher)
         assert (len(found.items), len(found.untranslated)) == (items, 1), matcher
         assert found.untranslated[0].startswith(line)
@@ -327,13 +314,11 @@ def test_a_file_of_another_shape_is_told_of() -> None:
         ({}, "$.hooks: there are no hooks in this file"),
         ({"hooks": []}, "$.hooks: there are no hooks in this file"),
         ({"hooks": {"Stop": {}}}, "$.hooks.Stop: not a list of hooks"),
-        (
-            {"hooks": {"Stop": [STOP]}},
-            "$.hooks.Stop[0]: not a group of hooks: it needs a list `hooks`, and may have a text `matcher`",
-        ),
+        ({"hooks": {"Stop": [STOP]}},
+            "$.hooks.Stop[0]: not a group of hooks: it needs a list `hooks`, and may have a text `matcher`"),
         ({"hooks": {"Stop": [{"hooks": []}]}}, "$.hooks.Stop[0].hooks: is empty"),
         ({"hooks": {"St\nop": []}}, "$.hooks['St\\nop']: this event does not exist here"),
-    ]
+    ]  # fmt: skip
     for value, line in rows:
         assert imported("claude", value) == ImportedHooks([], [line])
 

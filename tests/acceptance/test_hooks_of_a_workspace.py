@@ -173,18 +173,16 @@ def _relative(path: Path) -> None:
 STORES: list[Any] = [
     pytest.param(lambda path: path.write_text(""), "it is empty", id="empty"),
     pytest.param(lambda path: path.write_text('{"version": 2,'), "not JSON", id="no JSON"),
-    pytest.param(
-        lambda path: path.write_text('{"version": 1, "workspaces": []}'), "its version is not 2", id="version 1"
-    ),
+    pytest.param(lambda path: path.write_text('{"version": 1, "workspaces": []}'), "its version is not 2", id="version 1"),
     pytest.param(lambda path: path.write_text('{"version": 2}'), "'workspaces' is a required", id="without workspaces"),
-    pytest.param(_relative, "is no absolute path", id="a relative workspace"),
+    pytest.param(_relative, "is not an absolute path", id="a relative workspace"),
     pytest.param(lambda path: path.chmod(0o602), "everybody may write to it", id="everybody may write"),
     pytest.param(lambda path: path.chmod(0o620), "its group may write to it", id="its group may write"),
     pytest.param(lambda path: path.parent.chmod(0o777), "everybody may write to the directory", id="an open folder"),
     pytest.param(_link, "it is a symbolic link", id="a link"),
     pytest.param(lambda path: (path.unlink(), path.mkdir()), "it is not a regular file", id="a folder"),
     pytest.param(_give_away, "it belongs to another user (65534)", id="another user's"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("spoil", "words"), STORES)
@@ -251,10 +249,8 @@ EDITS: list[Any] = [
     pytest.param(f"rm {SCRIPT}", SCRIPT, id="the script is deleted"),
     pytest.param(f"rm -f {HOOKS_FILE}", HOOKS_FILE, id="the hooks file is deleted"),
     pytest.param(f"mv {SCRIPT} b.sh; ln -s ../b.sh {SCRIPT}", SCRIPT, id="the script is a link to itself"),
-    pytest.param(
-        "mv .pipeline x; cp -r x .pipeline; echo '# more' >> .pipeline/hooks.yaml", HOOKS_FILE, id="the folder"
-    ),
-]
+    pytest.param("mv .pipeline x; cp -r x .pipeline; echo '# more' >> .pipeline/hooks.yaml", HOOKS_FILE, id="the folder"),
+]  # fmt: skip
 
 
 @needs_a_sandbox

@@ -230,7 +230,7 @@ def test_arguments_that_cannot_be_changed_are_written_like_any_others() -> None:
 
 
 def test_what_is_no_json_is_a_bug_and_not_a_text() -> None:
-    with pytest.raises(TypeError, match="a set is no JSON"):
+    with pytest.raises(TypeError, match="a set is not JSON"):
         payload_bytes({"x": set()})
 
 

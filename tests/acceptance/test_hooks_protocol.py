@@ -153,19 +153,13 @@ def test_a_mistyped_command_is_no_verdict_of_the_tests(tmp_path: Path) -> None:
 MISSING = [
     pytest.param("nosuchtool -q || exit 1", "", 1, id="a shell, and a script that exits with 1"),
     pytest.param("sh check.sh", "nosuchtool -q || { echo tests fail >&2; exit 2; }", 2, id="a script of the hook"),
-    pytest.param(
-        "python3 check.py", "import subprocess\nsubprocess.run(['nosuchtool', '-q'])", 1, id="a script in Python"
-    ),
-    pytest.param(
-        "python3 check.py",
-        "try: open('nosuchtool')\nexcept OSError as error: raise SystemExit(str(error))",
-        1,
-        id="the words of Python alone",
-    ),
+    pytest.param("python3 check.py", "import subprocess\nsubprocess.run(['nosuchtool', '-q'])", 1, id="a script in Python"),
+    pytest.param("python3 check.py", "try: open('nosuchtool')\nexcept OSError as error: raise SystemExit(str(error))", 1,
+        id="the words of Python alone"),
     pytest.param("make check", "check:\n\tnosuchtool -q", 2, id="make"),
     pytest.param("python3 -S -m pytest", "", 1, id="a module that Python does not have"),
     pytest.param("echo 'zsh: command not found: nosuchtool' >&2; exit 2", "", 2, id="another shell"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("command", "text", "code"), MISSING)
@@ -190,16 +184,13 @@ def test_a_guard_that_refuses_a_call_for_want_of_a_program_still_refuses_it(tmp_
     "command",
     [
         pytest.param("python3 main.py", id="what the code of the agent calls and the hook does not name"),
-        pytest.param(
-            "python3 -c 'open(\"data.csv\")'; cat main.py; ls data.csv; exit 1",
-            id="a file that is missing",
-            marks=pytest.mark.slow,
-        ),
+        pytest.param("python3 -c 'open(\"data.csv\")'; cat main.py; ls data.csv; exit 1", id="a file that is missing",
+            marks=pytest.mark.slow),
         pytest.param("echo 'x: ls: command not found'; exit 1", id="a program that is there"),
         pytest.param("python3 -m package", id="a module that the agent owes", marks=pytest.mark.slow),
         pytest.param("echo 'a: nosuchtool: command not found'; exit 3", id="an exit code of its own"),
     ],
-)
+)  # fmt: skip
 def test_what_the_work_itself_lacks_is_still_refused(command: str, tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("import subprocess\nname = 'nosuch' + 'tool'\nsubprocess.run([name])\n")
     assert run(tmp_path, command).status == BLOCK
@@ -348,12 +339,12 @@ def test_a_permission_at_another_point_is_left_aside_and_told() -> None:
 ODD: list[tuple[dict[str, Any], str]] = [
     ({"continue": "no"}, "'continue' is neither true nor false"),
     ({"continue": 0}, "'continue' is neither true nor false"),
-    ({"decision": 1}, "'decision' is no text"),
+    ({"decision": 1}, "'decision' is not a text"),
     ({"decision": "stop"}, "has the decision 'stop', which is none of"),
-    ({"decision": "block", "reason": ["x"]}, "'reason' is no text"),
-    ({"systemMessage": {}}, "'systemMessage' is no text"),
-    ({"hookSpecificOutput": []}, "'hookSpecificOutput' is no object"),
-    ({"hookSpecificOutput": {"additionalContext": 1}}, "'additionalContext' is no text"),
+    ({"decision": "block", "reason": ["x"]}, "'reason' is not a text"),
+    ({"systemMessage": {}}, "'systemMessage' is not a text"),
+    ({"hookSpecificOutput": []}, "'hookSpecificOutput' is not an object"),
+    ({"hookSpecificOutput": {"additionalContext": 1}}, "'additionalContext' is not a text"),
 ]
 
 
@@ -371,8 +362,8 @@ def test_an_answer_that_nobody_understands_is_no_verdict(stdout: bytes | dict[st
 @pytest.mark.parametrize(("stdout", "told"), [
     *((row, told) for row, told in ODD if row.get("decision") != "block"),
     ({"decision": "PASS", "score": 0.9}, "has the decision 'PASS', which is none of"),
-    ({"reason": []}, "'reason' is no text"),
-    ({"decision": ["block"]}, "'decision' is no text"),
+    ({"reason": []}, "'reason' is not a text"),
+    ({"decision": ["block"]}, "'decision' is not a text"),
 ])  # fmt: skip
 def test_an_object_of_a_program_of_its_own_is_a_note_where_exit_codes_are_the_protocol(
     policy: str, stdout: dict[str, Any], told: str
@@ -385,7 +376,11 @@ def test_an_object_of_a_program_of_its_own_is_a_note_where_exit_codes_are_the_pr
 @EXIT_CODES
 def test_what_else_an_odd_object_says_properly_still_counts(policy: str) -> None:
     result = answer({"decision": "deny", "reason": "no", "systemMessage": 3}, policy)
-    assert (result.status, result.reason, result.notes) == (BLOCK, "no", ("in its answer 'systemMessage' is no text",))
+    assert (result.status, result.reason, result.notes) == (
+        BLOCK,
+        "no",
+        ("in its answer 'systemMessage' is not a text",),
+    )
     assert answer({"continue": False, "decision": []}, policy).status == STOP
     said = {"decision": "PASS", "hookSpecificOutput": {"permissionDecision": "deny"}}
     assert answer(said, policy, point=BEFORE_TOOL).status == BLOCK

@@ -121,13 +121,7 @@ TRIM = {
     "entry": "sed -i 's/[ ]*$//'",
     "types": ["python"],
 }
-FORBID = {
-    "id": "forbid",
-    "name": "no debugger",
-    "language": "pygrep",
-    "entry": "breakpoint\\(",
-    "types": ["python"],
-}
+FORBID = {"id": "forbid", "name": "no debugger", "language": "pygrep", "entry": "breakpoint\\(", "types": ["python"]}
 RUN = "git init -q && git add -A && pre-commit run --all-files --color never"
 
 

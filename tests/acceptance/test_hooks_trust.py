@@ -356,51 +356,28 @@ def give_it_to_another_user(path: Path) -> None:
 SPOILED: list[Any] = [
     pytest.param(lambda path: path.write_text(""), "it is empty; delete it", id="empty"),
     pytest.param(lambda path: path.write_text("{"), "line 1: not JSON: ", id="no JSON"),
-    pytest.param(
-        lambda path: path.write_text("[" * 99999), "nested too deeply; mend or delete it", id="endlessly deep"
-    ),
-    pytest.param(
-        lambda path: path.write_text('{"version": 1, "workspaces": ["/a"]}'), "its version is not 2", id="of version 1"
-    ),
+    pytest.param(lambda path: path.write_text("[" * 99999), "nested too deeply; mend or delete it", id="endlessly deep"),
+    pytest.param(lambda path: path.write_text('{"version": 1, "workspaces": ["/a"]}'), "its version is not 2",
+        id="of version 1"),
     pytest.param(lambda path: path.write_text("[]"), "its version is not 2", id="of no version"),
-    pytest.param(
-        lambda path: path.write_text('{"version": 2}'),
-        "it is damaged at $: 'workspaces' is a required",
-        id="without workspaces",
-    ),
-    pytest.param(
-        lambda path: path.write_text('{"version": 2, "workspaces": {"/a": {}}}'),
-        "it is damaged at $.workspaces",
-        id="with an entry that says nothing",
-    ),
-    pytest.param(name_a_relative_workspace, "the workspace 'a/b' is no absolute path", id="with a relative workspace"),
-    pytest.param(
-        lambda path: path.chmod(0o602),
-        "everybody may write to it; look through it, then: chmod 600 ",
-        id="that everybody may write",
-    ),
-    pytest.param(
-        lambda path: path.chmod(0o620),
-        "its group may write to it; look through it, then: chmod 600 ",
-        id="that its group may write",
-    ),
+    pytest.param(lambda path: path.write_text('{"version": 2}'), "it is damaged at $: 'workspaces' is a required",
+        id="without workspaces"),
+    pytest.param(lambda path: path.write_text('{"version": 2, "workspaces": {"/a": {}}}'), "it is damaged at $.workspaces",
+        id="with an entry that says nothing"),
+    pytest.param(name_a_relative_workspace, "the workspace 'a/b' is not an absolute path", id="with a relative workspace"),
+    pytest.param(lambda path: path.chmod(0o602), "everybody may write to it; look through it, then: chmod 600 ",
+        id="that everybody may write"),
+    pytest.param(lambda path: path.chmod(0o620), "its group may write to it; look through it, then: chmod 600 ",
+        id="that its group may write"),
     pytest.param(swap_for_a_link, "it is a symbolic link; put the file there itself", id="that is a link"),
     pytest.param(swap_for_a_pipe, "it is not a regular file; move it away", id="that is a pipe"),
-    pytest.param(
-        lambda path: (path.unlink(), path.mkdir()), "it is not a regular file; move it away", id="that is a folder"
-    ),
+    pytest.param(lambda path: (path.unlink(), path.mkdir()), "it is not a regular file; move it away", id="that is a folder"),
     pytest.param(give_it_to_another_user, "it belongs to another user (65534)", id="of another user"),
-    pytest.param(
-        lambda path: path.parent.chmod(0o777),
-        "everybody may write to the directory ",
-        id="in a folder that everybody may write",
-    ),
-    pytest.param(
-        lambda path: path.parent.parent.chmod(0o777),
-        "everybody may write to the directory ",
-        id="below a folder that everybody may write",
-    ),
-]
+    pytest.param(lambda path: path.parent.chmod(0o777), "everybody may write to the directory ",
+        id="in a folder that everybody may write"),
+    pytest.param(lambda path: path.parent.parent.chmod(0o777), "everybody may write to the directory ",
+        id="below a folder that everybody may write"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("spoil", "words"), SPOILED)

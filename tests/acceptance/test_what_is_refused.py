@@ -90,10 +90,7 @@ HONEST = [
     case("it cites sections", SOUND | {"average.py": AVERAGE.replace("@says@", "Section 2.1. ")}),
     case("it cites another requirement", SOUND | {"average.py": AVERAGE.replace("@says@", "R7. ")}),
     # tests and checks of any form
-    case(
-        "tests in classes and with parameters",
-        {"average.py": AVERAGE.replace("@says@", "R1. "), "test_a.py": IN_CLASSES},
-    ),
+    case("tests in classes and with parameters", {"average.py": AVERAGE.replace("@says@", "R1. "), "test_a.py": IN_CLASSES}),
     case("tests of relations alone", SOUND | {"test_a.py": RELATIONS}),
     case("a check that wants a failure", SOUND, verify="python -c 'exit(2)'; test $? -eq 2"),
     case("a check that reads the beginning", SOUND, verify="yes | head -1 | grep y"),
@@ -106,9 +103,7 @@ HONEST = [
     case("an abstract base class", {"loss.py": ABSTRACT, "test_a.py": OF_BASE}),
     case("an error class", SOUND | {"average.py": UNLABELLED + ERROR_CLASS}, level="located"),
     # files that are as they must be
-    case(
-        "broken data of a test", {**SOUND, "test_a.py": READS_BROKEN, "tests/data/a.json": "{", "tests/data/b.txt": ""}
-    ),
+    case("broken data of a test", {**SOUND, "test_a.py": READS_BROKEN, "tests/data/a.json": "{", "tests/data/b.txt": ""}),
     case("settings with comments", {**SOUND, "tsconfig.json": '{\n  // strict\n  "compilerOptions": {},\n}\n'}),
     case("a typed package", {**SOUND, "py.typed": ""}),
     # modules that are imported in a way of their own
@@ -121,12 +116,10 @@ HONEST = [
         },
         verify=f"cd backend && {PYTEST}",
     ),
-    case(
-        "a module that needs its environment",
-        {"average.py": NEEDS_TOKEN, "test_a.py": "import os\n\nos.environ['T'] = 'x'\n" + TEST},
-    ),
+    case("a module that needs its environment",
+        {"average.py": NEEDS_TOKEN, "test_a.py": "import os\n\nos.environ['T'] = 'x'\n" + TEST}),
     case("a script that needs an argument", {**SOUND, "run.py": "import sys\n\nprint(int(sys.argv[1]) + 1)\n"}),
-]
+]  # fmt: skip
 
 
 @needs_a_sandbox
@@ -149,13 +142,11 @@ def test_honest_work_is_accepted_without_a_doubt_whatever_its_labels_and_form(
 @pytest.mark.parametrize(
     ("value", "code", "note"),
     [
-        pytest.param(
-            {"value": 8, "unit": "kHz"}, "16000", "the plan says 8 kHz, rates.py:RATE is 16000", id="a number"
-        ),
+        pytest.param({"value": 8, "unit": "kHz"}, "16000", "the plan says 8 kHz, rates.py:RATE is 16000", id="a number"),
         pytest.param({"value": "Adam"}, "'sgd'", "the plan says 'Adam', rates.py:RATE is 'sgd'", id="a word"),
         pytest.param({"value": 8, "unit": "kHz"}, "8000", "", id="the value in its base unit"),
     ],
-)
+)  # fmt: skip
 def test_a_value_that_differs_or_that_no_test_names_is_at_most_a_note(
     value: dict[str, Any], code: str, note: str, tmp_path: Path
 ) -> None:
@@ -288,22 +279,14 @@ def reviewer(*verdicts: str) -> Reviewer:
 @pytest.mark.parametrize(
     ("files", "review", "verified_by", "doubts"),
     [
-        pytest.param(
-            {"parts.py": NONSENSE, "test_a.py": OF_NONSENSE}, None, ["own tests (8)"],
-            ["8 copies of one function", "shares no word with them (8 of 8 requirements)"], id="one shape for eight parts",
-        ),
-        pytest.param(
-            {"queues.py": QUEUE, "test_a.py": OF_QUEUE}, reviewer("differs"), ["own tests (1)"],
-            ["R1 differs in queues.py, line 7: It takes no lock. (model)"], id="a reviewer finds a difference",
-        ),
-        pytest.param(
-            {"queues.py": QUEUE, "test_a.py": OF_QUEUE}, reviewer("cannot tell"), ["own tests (1)"], [],
-            id="a reviewer cannot tell",
-        ),
-        pytest.param(
-            {"queues.py": QUEUE, "test_a.py": OF_QUEUE}, reviewer("meets"), ["own tests (1)", "reviewer (model)"], [],
-            id="a reviewer agrees",
-        ),
+        pytest.param({"parts.py": NONSENSE, "test_a.py": OF_NONSENSE}, None, ["own tests (8)"],
+            ["8 copies of one function", "shares no word with them (8 of 8 requirements)"], id="one shape for eight parts"),
+        pytest.param({"queues.py": QUEUE, "test_a.py": OF_QUEUE}, reviewer("differs"), ["own tests (1)"],
+            ["R1 differs in queues.py, line 7: It takes no lock. (model)"], id="a reviewer finds a difference"),
+        pytest.param({"queues.py": QUEUE, "test_a.py": OF_QUEUE}, reviewer("cannot tell"), ["own tests (1)"], [],
+            id="a reviewer cannot tell"),
+        pytest.param({"queues.py": QUEUE, "test_a.py": OF_QUEUE}, reviewer("meets"), ["own tests (1)", "reviewer (model)"], [],
+            id="a reviewer agrees"),
     ],
 )  # fmt: skip
 def test_nonsense_with_tests_of_its_own_is_in_doubt_and_nobody_else_vouches_for_it(
@@ -452,12 +435,10 @@ def rejected(*facts: str) -> Rejection:
     "facts",
     [
         pytest.param([f"net/a{n}.py:run is a stub" for n in range(40)], id="stubs"),
-        pytest.param(
-            [f"net/a{n}.py cannot be imported:\n{frame_output('Traceback' + 'x' * 1500)}" for n in range(20)], id="long outputs"
-        ),
-        pytest.param(
-            [f"`test {n}` ended with 1:\n{frame_output('é' * 900)}" for n in range(12)] + ["a.json does not parse"], id="both"
-        ),
+        pytest.param([f"net/a{n}.py cannot be imported:\n{frame_output('Traceback' + 'x' * 1500)}" for n in range(20)],
+            id="long outputs"),
+        pytest.param([f"`test {n}` ended with 1:\n{frame_output('é' * 900)}" for n in range(12)] + ["a.json does not parse"],
+            id="both"),
     ],
 )  # fmt: skip
 def test_all_facts_are_told_to_the_model_at_once_and_none_is_left_off_the_screen_without_a_sign(

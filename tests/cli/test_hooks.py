@@ -443,17 +443,12 @@ def test_an_invalid_file_is_not_trusted(command: Command) -> None:
     [
         pytest.param("echo fine", {}, 0, "user:check passes", "  | fine", id="a pass", marks=pytest.mark.slow),
         pytest.param("echo broken; exit 3", {}, 1, "user:check blocks", "  | broken", id="a block", marks=pytest.mark.slow),
-        pytest.param(
-            "exit 127", {}, 1, "user:check gives no verdict", "a run would end there, incomplete", id="no verdict, closed"
-        ),
-        pytest.param(
-            "exit 127", {"failure_policy": "fail_open"}, 1, "user:check gives no verdict", "would not count as verified",
-            id="no verdict, open",
-        ),
-        pytest.param(
-            """echo '{"continue": false, "stopReason": "enough"}'""", {"exit_policy": "claude"}, 1,
-            "user:check would end the run", "enough", id="a stop", marks=pytest.mark.slow,
-        ),
+        pytest.param("exit 127", {}, 1, "user:check gives no verdict", "a run would end there, incomplete",
+            id="no verdict, closed"),
+        pytest.param("exit 127", {"failure_policy": "fail_open"}, 1, "user:check gives no verdict",
+            "would not count as verified", id="no verdict, open"),
+        pytest.param("""echo '{"continue": false, "stopReason": "enough"}'""", {"exit_policy": "claude"}, 1,
+            "user:check would end the run", "enough", id="a stop", marks=pytest.mark.slow),
         pytest.param("sleep 60", {"timeout_sec": 0.2}, 1, "user:check gives no verdict", "0.2", id="a timeout"),
     ],
 )  # fmt: skip
@@ -762,7 +757,7 @@ def test_a_program_that_does_not_exist_is_told_when_its_hook_is_added(command: C
     ("arguments", "told"),
     [
         (["Tests", "true"], "there is a hook 'tests' in "),
-        (["a b", "true"], "the hook is not added, because of its id: 'a b' is no id: "),
+        (["a b", "true"], "the hook is not added, because of its id: 'a b' is not an id: "),
         (["more", " "], "the hook is not added, because of its command: there is nothing to run"),
         (["more", "true", "--point", "Stop"], "because of its point: 'Stop' is what other tools call accept_gate"),
         (["more", "true", "--matcher", "Bash"], "because of its matcher: no tool is called at accept_gate"),

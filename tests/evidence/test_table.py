@@ -61,29 +61,15 @@ def test_what_no_passing_test_runs_is_located_and_says_so(seen: Observation) -> 
     ("files", "how", "places"),
     [
         pytest.param({"src/score.py": CITED}, "cited", ["src/score.py:score"], id="by its id"),
-        pytest.param(
-            {"src/other.py": CODE.replace("The score", "Section 2.1")},
-            "cited",
-            ["src/other.py:score"],
-            id="by its section",
-        ),
-        pytest.param(
-            {"src/other.py": CODE.replace("The score", "Eq. (4)")},
-            "cited",
-            ["src/other.py:score"],
-            id="by its equation",
-        ),
-        pytest.param(
-            {"src/score.py": CODE}, "planned", ["src/score.py:(module)"], id="by the file that the plan names"
-        ),
-        pytest.param(
-            {"web/score.js": "// R1: the score\nconst score = x => 2 * x;\n"},
-            "cited",
-            ["web/score.js:1"],
-            id="in JavaScript",
-        ),
+        pytest.param({"src/other.py": CODE.replace("The score", "Section 2.1")}, "cited", ["src/other.py:score"],
+            id="by its section"),
+        pytest.param({"src/other.py": CODE.replace("The score", "Eq. (4)")}, "cited", ["src/other.py:score"],
+            id="by its equation"),
+        pytest.param({"src/score.py": CODE}, "planned", ["src/score.py:(module)"], id="by the file that the plan names"),
+        pytest.param({"web/score.js": "// R1: the score\nconst score = x => 2 * x;\n"}, "cited", ["web/score.js:1"],
+            id="in JavaScript"),
     ],
-)
+)  # fmt: skip
 def test_code_is_located_as_it_cites_the_paper(files: dict[str, str], how: str, places: list[str]) -> None:
     row = row_of(files, Observation({}, {}), plan_of(formula="s = 2x \\tag{4}"))
     assert (row["how"], row["places"]) == (how, places)
@@ -129,14 +115,12 @@ def test_a_function_that_cites_a_requirement_and_does_nothing_is_a_stub(body: st
 @pytest.mark.parametrize(
     "code",
     [
-        pytest.param(
-            'from abc import abstractmethod\nclass Base:\n    @abstractmethod\n    def score(self):\n        """R1"""\n',
-            id="abstract",
-        ),
+        pytest.param('from abc import abstractmethod\nclass Base:\n    @abstractmethod\n    def score(self):\n        """R1"""\n',
+            id="abstract"),
         pytest.param(CITED + "\n\ndef on_end():\n    pass\n", id="a hook that cites nothing"),
         pytest.param("LIMIT = None  # R1: no limit\n", id="a value"),
     ],
-)
+)  # fmt: skip
 def test_an_honest_empty_body_is_not_a_stub(code: str) -> None:
     assert find_stubs(plan_of(), {"src/score.py": code}) == []
 

@@ -43,7 +43,7 @@ class TrustOffer(NamedTuple):
     beside: Mapping[str, str]
     """The same, of the other files in the directory of the hooks file."""
     fault: str
-    """Why the store accepts nothing; empty if it does."""
+    """Fault of the store; empty if it is sound."""
 
     @property
     def nothing_new(self) -> bool:

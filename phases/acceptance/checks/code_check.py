@@ -109,7 +109,7 @@ def check_code(
 
     Args:
         untouched: Files that this work was to change and that are as they were: advice, since some need no change.
-        missing: Packages of the plan that are not installed; what fails for want of one is no fault of the code.
+        missing: Packages of the plan that are not installed; what fails for lack of one is not the fault of the code.
         review: Reads code whose facts hold.
     """
     sources = read_sources(workspace)
@@ -144,7 +144,7 @@ def check_code(
 
 
 def _without_assumptions(rows: Sequence[Row], plan: Mapping[str, Any]) -> list[Row]:
-    """Return the rows of what the text says. That code chose otherwise than the plan assumed is no doubt about it."""
+    """Return the rows without assumptions of the plan: code may choose otherwise."""
     assumed = {row["id"] for row in demands_of(plan) if row.get("status") == "missing"}
     return [row for row in rows if row["id"] not in assumed]
 

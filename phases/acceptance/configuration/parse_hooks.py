@@ -121,7 +121,7 @@ def _check_id(item: Mapping[str, Any], index: int, first: dict[str, int]) -> Ite
     name, place = item["id"], f".items[{index}].id"
     if not _ID.fullmatch(name):
         yield ConfigFault(
-            place, f"{quote_value(name)} is no id: take letters, digits, '.', '_' and '-', 64 of them at most"
+            place, f"{quote_value(name)} is not an id: use letters, digits, '.', '_' and '-', 64 of them at most"
         )
     elif first.setdefault(name.casefold(), index) != index:
         other = first[name.casefold()]
@@ -159,7 +159,7 @@ def _why_no_point(name: str) -> str:
         theirs = {their: row.name for row in POINTS.values() for their in (row.gemini, row.claude) if their}
         if name in theirs:
             return f"'{name}' is what other tools call {theirs[name]}; write that"
-        return f"{quote_value(name)} is no point{suggest_word(name, OFFERED)}"
+        return f"{quote_value(name)} is not a point{suggest_word(name, OFFERED)}"
     if not point.mountable:
         return f"no hook of the user or of a repository can be mounted at {name}; there are: {', '.join(OFFERED)}"
     if not point.fires:
@@ -169,18 +169,18 @@ def _why_no_point(name: str) -> str:
 
 def _why_no_kind(kind: str, source: str) -> str:
     if kind in ("prompt", "agent"):
-        return f"hooks of kind {kind} are not run here: the opinion of a model is no check; write kind: command"
+        return f"hooks of kind {kind} are not run here: a model's opinion is not a check; write kind: command"
     if kind == INTERNAL:
         return "internal hooks come with the pipeline, and none can be added; write kind: command"
     if kind == "http":
         return "hooks of kind http are not run here; write kind: command with a command that calls curl"
-    return "" if kind in _KINDS else f"{quote_value(kind)} is no kind{suggest_word(kind, _KINDS)}"
+    return "" if kind in _KINDS else f"{quote_value(kind)} is not a kind{suggest_word(kind, _KINDS)}"
 
 
 def _check_kind(item: Mapping[str, Any], kind: str) -> Iterator[ConfigFault]:
     mode = item.get("mode")
     if mode not in (None, "sync"):
-        yield ConfigFault(".mode", f"{quote_value(mode)} is no mode of kind {kind}; write sync, or delete it")
+        yield ConfigFault(".mode", f"{quote_value(mode)} is not a mode of kind {kind}; write sync, or delete it")
     for name in _OF_COMMANDS:
         if kind != COMMAND and item.get(name):
             yield ConfigFault(f".{name}", f"only hooks of kind command have {name}; delete it, or write kind: command")
@@ -220,7 +220,7 @@ def _check_point(item: Mapping[str, Any]) -> Iterator[ConfigFault]:
     if point not in (*TOOL_POINTS, SESSION_START):
         yield ConfigFault(".matcher", f"no tool is called at {point}; delete it, or mount the hook at before_tool_call")
     elif words := why_bad_matcher(matcher):
-        yield ConfigFault(".matcher", f"{quote_value(matcher)} is no regular expression: {words}")
+        yield ConfigFault(".matcher", f"{quote_value(matcher)} is not a regular expression: {words}")
     elif point == SESSION_START and not any(re.fullmatch(matcher, word) for word in (STARTUP, RESUME)):
         words = f"{quote_value(matcher)} fits neither {STARTUP} nor {RESUME}, so this hook would never run; write one of them"
         yield ConfigFault(".matcher", words)
@@ -293,7 +293,7 @@ def _check_builtin(params: Mapping[str, Any], point: str, *, given: bool) -> Ite
     if handler not in _BUILTINS:
         known = ", ".join(_BUILTINS)
         hint = "" if given else " (kind is builtin where it is not given; for a command write kind: command)"
-        told = "a builtin needs a handler" if not handler else f"{quote_value(handler)} is no builtin"
+        told = "a builtin needs a handler" if not handler else f"{quote_value(handler)} is not a builtin"
         yield ConfigFault(".handler", f"{told}; there are: {known}{hint}")
         return
     needs = _BUILTINS[handler]
@@ -321,7 +321,7 @@ def _why_bad_path(params: Mapping[str, Any]) -> str:
     if os.path.isabs(path) or directory == "..":
         return f"{quote_value(path)} leads out of the workspace, so it would never be found; write a path in it, like README.md"
     if path.strip() and (directory == "." or path.endswith("/") or "\0" in path):
-        return f"{quote_value(path)} is no file in the workspace; write one, like README.md"
+        return f"{quote_value(path)} is not a file in the workspace; write one, like README.md"
     return ""
 
 

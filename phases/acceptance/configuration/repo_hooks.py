@@ -53,14 +53,14 @@ class RepoHooks(NamedTuple):
     hooks: tuple[Hook, ...] = ()
     """Hooks to run, in order."""
     reason: str = ""
-    """Why some do not run, and what to do, on one line."""
+    """Reason why some do not run, and what to do, on one line."""
     skipped: tuple[SkippedHook, ...] = ()
     checksums: Checksums = MappingProxyType({})
     """The hooks file, and the scripts of the hooks that run, as they are now."""
     was_trusted: bool = False
     """These very bytes of the file are trusted. Of an invalid file: what the user counts on cannot be used."""
     store_fault: str = ""
-    """Why the store of trusted workspaces cannot be trusted; empty if it can, or does not exist yet."""
+    """Fault of the store of trusted workspaces; empty if it is sound, or does not exist yet."""
     beside: Mapping[str, str] | None = None
     """Files beside the scripts in the directory of hooks, as the user trusted them; None where nothing is trusted."""
     user_scripts: Mapping[str, str] = MappingProxyType({})
@@ -130,7 +130,7 @@ def _hash_all(hooks: Iterable[Hook], workspace: str) -> dict[str, str]:
 
 
 def _file_entry(workspace: str, parse: Parse) -> dict[str, Any]:
-    """What an entry says of the hooks file and its scripts."""
+    """Return the digests in an entry of the hooks file and its scripts."""
     try:
         file = _parse_hooks_file(_read_hooks_file(workspace), parse)
     except PipelineError as error:
@@ -251,7 +251,7 @@ class TrustStore(NamedTuple):
 
     workspaces: Mapping[str, Mapping[str, Any]]
     fault: str = ""
-    """Why nothing is trusted, and what to do; empty if the store is sound."""
+    """Reason why nothing is trusted, and what to do; empty if the store is sound."""
     missing: bool = False
     """There is no store yet, which is not a fault."""
 
@@ -368,7 +368,7 @@ def _parse_workspaces(data: bytes, check: Check) -> dict[str, Mapping[str, Any]]
         raise _StoreFault(f"it is damaged {breach}; mend or delete it")
     for workspace in value["workspaces"]:
         if not os.path.isabs(workspace):
-            raise _StoreFault(f"the workspace {workspace!r} is no absolute path; mend or delete it")
+            raise _StoreFault(f"the workspace {workspace!r} is not an absolute path; mend or delete it")
     return dict(value["workspaces"])
 
 

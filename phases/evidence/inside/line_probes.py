@@ -1,7 +1,7 @@
 """Record the lines of the workspace that run: each run of statements in a row is compiled with a probe in front of it.
 
 A probe is one store into a list, 15 ns; a tracer is asked at each line, and makes a tight loop three times as slow. A script
-that is no module is compiled by Python itself before anything can be put into it, so that one file is traced.
+that is not a module is compiled by Python itself before anything can be put into it, so that one file is traced.
 """
 
 from __future__ import annotations
