@@ -49,16 +49,12 @@ def test_a_stop_hook_of_claude_code_becomes_an_accept_gate_hook() -> None:
     assert of_event("claude", "Stop", {**STOP, "timeout": 90}, matcher="") == ImportedHooks(
         [
             {
-                "id": "stop-python-m-pytest-q",
-                "point": "accept_gate",
-                "kind": "command",
-                "timeout_sec": 90,
-                "exit_policy": "claude",
-                "params": {"command": "python -m pytest -q"},
+                "id": "stop-python-m-pytest-q", "point": "accept_gate", "kind": "command", "timeout_sec": 90,
+                "exit_policy": "claude", "params": {"command": "python -m pytest -q"},
             }
         ],
         [],
-    )
+    )  # fmt: skip
 
 
 def test_an_event_becomes_a_point() -> None:
@@ -347,19 +343,13 @@ hooks = st.one_of(
     st.fixed_dictionaries(
         {"command": texts},
         optional={
-            "type": st.sampled_from(["command", "command", "http", "prompt"]),
-            "timeout": json_values,
-            "args": st.lists(texts, max_size=2),
-            "name": texts,
-            "url": st.sampled_from(["http://localhost", "http://a"]),
-            "headers": st.dictionaries(texts, texts, max_size=2),
-            "enabled": st.booleans(),
-            "async": st.booleans(),
-            "shell": texts,
-            "other": json_values,
+            "type": st.sampled_from(["command", "command", "http", "prompt"]), "timeout": json_values,
+            "args": st.lists(texts, max_size=2), "name": texts, "url": st.sampled_from(["http://localhost", "http://a"]),
+            "headers": st.dictionaries(texts, texts, max_size=2), "enabled": st.booleans(), "async": st.booleans(),
+            "shell": texts, "other": json_values,
         },
     ),
-)
+)  # fmt: skip
 groups = st.one_of(
     json_values,
     st.fixed_dictionaries(

@@ -197,13 +197,9 @@ def test_a_log_that_cannot_grow_changes_no_verdict(tmp_path: Path) -> None:
         "print(r.exit_code, len(r.stdout), r.notes)"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "log")],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=HANGS,
+        [sys.executable, "-c", code, str(tmp_path / "log")], cwd=ROOT, capture_output=True, text=True, timeout=HANGS,
         check=True,
-    )
+    )  # fmt: skip
     assert ended.stdout.startswith("3 65")
     assert "its log could not be written" in ended.stdout
 
@@ -219,14 +215,12 @@ def test_a_timeout_ends_the_command_and_its_background_child(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_at_a_timeout_a_command_is_asked_first_and_may_clean_up(tmp_path: Path) -> None:
+def test_at_a_timeout_a_command_is_asked_first_and_may_clean_up_and_is_killed_if_it_does_not_listen(
+    tmp_path: Path,
+) -> None:
     result = ran(tmp_path, "trap 'echo cleaned; exit 0' TERM; echo ready; sleep 999 & wait", seconds=0.5)
     assert result.timed_out
     assert result.stdout == b"ready\ncleaned\n"
-
-
-@pytest.mark.slow
-def test_who_does_not_listen_at_a_timeout_is_killed(tmp_path: Path) -> None:
     assert ran(tmp_path, "trap '' TERM; while :; do sleep 0.05; done", seconds=0.2).timed_out
 
 
@@ -420,18 +414,9 @@ SECRETS = (
     "PIPELINE_SERVER_PASSWORD", "HOUSE_MODEL", "DATABASE_URL", "TEST_DATABASE_URL", "SENTRY_DSN", "SLACK_WEBHOOK", "WEBHOOK_URL",
 )  # fmt: skip
 ORDINARY = (
-    "PATH",
-    "HOME",
-    "LANG",
-    "TOKENIZERS_PARALLELISM",
-    "KEYBOARD",
-    "GIT_AUTHOR_NAME",
-    "PIPELINE_MODE",
-    "MONKEY",
-    "SECRETARY",
-    "DATABASE_URLS_FILE",
-    "WEBHOOKS_ENABLED",
-)
+    "PATH", "HOME", "LANG", "TOKENIZERS_PARALLELISM", "KEYBOARD", "GIT_AUTHOR_NAME", "PIPELINE_MODE", "MONKEY", "SECRETARY",
+    "DATABASE_URLS_FILE", "WEBHOOKS_ENABLED",
+)  # fmt: skip
 
 
 def hook_of(env: dict[str, str] | None = None, env_allow: tuple[str, ...] = ()) -> Hook:

@@ -177,11 +177,8 @@ def test_every_fault_of_both_files_is_told_with_its_place(command: Command) -> N
     assert listed.code == 1
     found = states(listed)
     assert {key for key, state in found.items() if state == "invalid"} == {
-        "user:one",
-        "user:ONE",
-        "user:three",
-        "repo:web",
-    }
+        "user:one", "user:ONE", "user:three", "repo:web",
+    }  # fmt: skip
     assert found["user:fine"] == "user"
     told = listed.json()["problems"]
     assert [line.partition(": ")[0] for line in told] == [
@@ -292,14 +289,10 @@ def test_show_writes_nothing_and_shows_all_that_would_be_vouched_for(command: Co
     assert [line.rstrip() for line in shown.out.splitlines()] == [
         "tasks/paper/generate_code/.pipeline/hooks.yaml:",
         '  new         one: command at accept_gate, with your own rights, env_allow ["API_KEY"]',
-        "              | sh ci/check.sh",
-        "              | sh ci/later.sh",
-        "  new         two: command at accept_gate, in the sandbox",
-        "              | true",
-        "Files that decide with them:",
-        f"  new         ci/check.sh  sha256 {_sha256(path)[:12]}",
-        "  new         ci/later.sh  it must stay away",
-    ]
+        "              | sh ci/check.sh", "              | sh ci/later.sh",
+        "  new         two: command at accept_gate, in the sandbox", "              | true", "Files that decide with them:",
+        f"  new         ci/check.sh  sha256 {_sha256(path)[:12]}", "  new         ci/later.sh  it must stay away",
+    ]  # fmt: skip
     assert not store(command).exists()
 
 
@@ -576,14 +569,11 @@ def test_a_hook_in_the_sandbox_is_tried_there(command: Command) -> None:
 def test_a_hook_on_tools_is_tried_on_the_last_call_that_it_would_have_watched(command: Command) -> None:
     given = command.folder / "given.json"
     own(
-        command,
-        item("watch", f"cat > {given}; echo never >&2; exit 2", "before_tool_call", matcher="Write|Edit"),
+        command, item("watch", f"cat > {given}; echo never >&2; exit 2", "before_tool_call", matcher="Write|Edit"),
         item("after", f"cat > {given}", "after_tool_result", matcher="Write"),
-        item("other", "true", "after_tool_result", matcher="Glob"),
-        item("failed", "true", "after_tool_failure"),
-        item("ended", "true", "subagent_stop"),
-        item("begin", f"cat > {given}", "session_start"),
-    )
+        item("other", "true", "after_tool_result", matcher="Glob"), item("failed", "true", "after_tool_failure"),
+        item("ended", "true", "subagent_stop"), item("begin", f"cat > {given}", "session_start"),
+    )  # fmt: skip
     blocked = command("hooks", "test", "paper", "watch")
     assert blocked.code == 1
     assert "  | never" in blocked.out.splitlines()
@@ -861,14 +851,6 @@ def test_the_scripts_of_a_plugin_are_those_beside_its_hooks(command: Command) ->
     assert found["items"][0]["params"] == {
         "command": f"CLAUDE_PLUGIN_ROOT='{command.folder}/my plugin'; {hook['command']}"
     }
-
-
-def test_the_hooks_of_codex_may_stand_in_toml(command: Command) -> None:
-    path = command.folder / "config.toml"
-    path.write_text('model = "x"\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "make test"\n')
-    ended = command("hooks", "import", "--from", "codex", path, "--json")
-    assert (ended.code, len(ended.json()["items"])) == (0, 1), ended.err
-    assert ended.json()["untranslated"] == ["$.model: not a hook"]
 
 
 @pytest.mark.parametrize(

@@ -101,13 +101,8 @@ def test_a_component_of_foreign_code_is_located_by_its_name() -> None:
     assert (row["how"], row["places"]) == ("named", ["lib/metrics.py:score"])
 
 
-@pytest.mark.parametrize(
-    "body",
-    ["pass", "...", "raise NotImplementedError", "return None"],
-    ids=["pass", "dots", "not implemented", "nothing"],
-)
-def test_a_function_that_cites_a_requirement_and_does_nothing_is_a_stub(body: str) -> None:
-    files = {"src/score.py": f'def score(x):\n    """R1"""\n    {body}\n'}
+def test_a_function_that_cites_a_requirement_and_does_nothing_is_a_stub() -> None:
+    files = {"src/score.py": 'def score(x):\n    """R1"""\n    pass\n'}
     assert row_of(files, seen_by("test_score.py::test_it"))["level"] == "stubbed"
     assert [place.name for place in find_stubs(plan_of(), files)] == ["src/score.py:score"]
 
