@@ -15,7 +15,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     plan = read_bytes(ctx.paths.plan)
     _keep_version(ctx, plan, inputs["initial_plan.txt"])
     # late: every command looks at every phase, and few review a plan
-    from phases.sandbox.installs import pip_packages
+    from phases.planning.plan_words import pip_packages
 
     wanted = pip_packages(inputs["initial_plan.txt"])
     lock = _lock_packages(wanted, ctx)

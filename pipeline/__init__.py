@@ -1,4 +1,4 @@
-"""Turns a research paper into code. Below it is the machine that runs numbered phases; `pipeline.api` is what others import.
+"""Turn a research paper into code. Below it is the machine that runs numbered phases; `pipeline.api` is what others import.
 
 The names of the library are reached at their first use, so that `import pipeline` alone loads nothing.
 """

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from phases.supervision.bridge import SupervisorBridge
 from phases.supervision.effects import Injection
 from phases.supervision.enums import LED, CorrectionKind, ExecutionMode, ToolClass
-from phases.supervision.facts import Action, CallResult, GateVerdict, Round, Task
-from phases.supervision.workspace_snapshot import DiskFacts
+from phases.supervision.facts import Action, CallResult, DiskFacts, GateVerdict, Round, Task
 from tests.supervision_runs import CHECK, MODERATE, broken, check, ran, read, setting_of, write
 
 PLANNED = (

@@ -26,8 +26,9 @@ from phases.supervision.execution_mode import (
     ModeState,
     RuntimeState,
 )
-from phases.supervision.l2_phases import PhaseContext, PhaseDecision, PhaseState
 from phases.supervision.signals import TOLD, Signal
+from phases.supervision.state import PhaseState
+from phases.supervision.takeover import PhaseContext, PhaseDecision
 
 FREE, TAKEOVER, PENDING, COOLDOWN = SupervisorPhase
 S = ModeSignal

@@ -130,7 +130,7 @@ def _decision_fields(verdict: Row) -> dict[str, Any]:
 def describe_attempt(attempt: Row) -> str:
     """Return the outcome of an attempt in a few words."""
     if not attempt["claimed"]:
-        return "the run was stuck, and the work was checked without a completion request"
+        return "the run was stuck, so the work was checked without a claim that it is done"
     if attempt["decision"] == "accepted":
         return "accepted" + ("" if attempt["verified"] else ", not verified")
     if attempt["decision"] == "cut off":
@@ -148,8 +148,8 @@ def _file_lines(attempt: Row) -> list[str]:
     if attempt["changed"]:
         deciding = deciding_files([attempt])
         told = [f"  of these, {', '.join(deciding)} decide what the checks mean"] if deciding else []
-        return [f"  {len(attempt['files'])} files are not as they were when the run began", *told]
-    return ["  nothing is other than when the run began: the hooks for changes are not run"]
+        return [f"  {len(attempt['files'])} files have changed since the run began", *told]
+    return ["  nothing has changed since the run began: the hooks for changes are not run"]
 
 
 def _gate_lines(attempt: Row) -> list[str]:

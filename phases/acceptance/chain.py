@@ -91,7 +91,7 @@ class Chain:
             try:
                 verdict = self._record_verdict(attempt, self._ask_hooks(attempt))
             except WorkspaceChanged:
-                logger.debug("turn {}: the workspace or its hooks changed, so it is looked at again", request.turn)
+                logger.debug("turn {}: the workspace or its hooks changed, so it is checked again", request.turn)
                 continue
             self._remember(verdict)
             return verdict
@@ -237,13 +237,13 @@ class Chain:
 
     def _why_unverified(self, snapshot: Row) -> str:
         if not snapshot["claimed"]:
-            return "no completion request was made"
+            return "the agent did not claim that it is done"
         if not snapshot["whole"]:
-            return "the workspace could not be looked at as a whole"
+            return "the workspace could not be read as a whole"
         # Decision 124: an unwatched call leaves the work unverified even after the guard is mended.
         results = (row["result"] for row in self.journal.all_rows() if row["kind"] == "result")
         faults = dict.fromkeys(fault for result in results for fault in result.get(UNGUARDED, ()))
-        unguarded = [f"calls of tools were not watched over: {fault}" for fault in list(faults)[:_MOST_FAULTS]]
+        unguarded = [f"tool calls were not watched: {fault}" for fault in list(faults)[:_MOST_FAULTS]]
         return "; ".join(filter(None, [self.unverified_reason, *unguarded]))
 
     def _is_advised(self) -> bool:
@@ -353,7 +353,7 @@ def _refuse_writer(hook: Hook, result: HookResult, wrote: list[str], *, last: bo
     names = ", ".join(wrote[:_NAMED]) + (f" and {len(wrote) - _NAMED} more" if len(wrote) > _NAMED else "")
     told = f"files were modified by hook {hook.key}: {names}"
     if hook.allow_writes:
-        told = f"hook {hook.key} changes files each time that it is run: {names}"
+        told = f"hook {hook.key} changes files each time it runs: {names}"
     return result._replace(status=BLOCK, reason="\n".join(filter(None, [told, result.reason])))
 
 

@@ -127,9 +127,7 @@ def judge_outcome(ran: ProcessOutcome, hook: Hook, workspace: str, path: str | N
         name = str(found[found.lastgroup or 0])
         if _is_program_of(hook, name, workspace) and _is_not_installed(name, found.lastgroup == "module", path):
             line = result.tail[: found.end()].rpartition("\n")[2].strip()
-            told = (
-                f"hook {hook.key} exited with code {ran.exit_code} for want of a program: {name} is not installed here"
-            )
+            told = f"hook {hook.key} exited with code {ran.exit_code} because a program is missing: {name} is not installed here"
             return result._replace(status=FAILED, reason=f"{told} ({strip_control(line, _LONGEST_QUOTE)})")
     return result
 
@@ -247,7 +245,7 @@ def _plain_reply(ran: ProcessOutcome, hook: Hook, point: HookPoint) -> HookResul
     meant = hook.exit_policy == CLAUDE or _REFUSES.search(text) is not None
     if text.startswith(b"{") and meant:
         size = "" if ran.is_whole else ": it is larger than 64 KiB"
-        raise _Misunderstood(f"its answer looks like a JSON object and is none{size}")
+        raise _Misunderstood(f"its answer looks like a JSON object but is not valid{size}")
     shown = strip_control(text, MOST_TEXT).strip()
     if point.name == SESSION_START and hook.exit_policy == CLAUDE:  # as Claude Code takes it
         return HookResult(PASS, context=shown)
@@ -299,7 +297,7 @@ def _reply_faults(reply: Mapping[str, Any]) -> Iterator[str]:
     for values, names in ((reply, _TEXTS), (specific, _SPECIFIC_TEXTS)):
         for name in names:
             if not isinstance(values.get(name), str | None):
-                yield f"in its answer {name!r} is not a text"
+                yield f"in its answer {name!r} is not a string"
     known = (*_DENIES, *_ALLOWS)
     for decision in (reply.get("decision"), specific.get(_PERMISSION)):
         if decision and isinstance(decision, str) and decision not in known:
@@ -309,7 +307,7 @@ def _reply_faults(reply: Mapping[str, Any]) -> Iterator[str]:
 
 def _update_notes(reply: Mapping[str, Any], specific: Mapping[str, Any]) -> list[str]:
     names = [name for name in _REFUSED_UPDATES if name in reply or name in specific]
-    return [f"{name} is refused: a hook cannot change what a tool is given or gives" for name in names]
+    return [f"{name} is refused: a hook cannot change a tool's input or output" for name in names]
 
 
 def _decision_notes(reply: Mapping[str, Any], point: HookPoint) -> list[str]:
@@ -322,7 +320,7 @@ def _specific_notes(specific: Mapping[str, Any], point: HookPoint) -> list[str]:
     notes = []
     decision, event = specific.get(_PERMISSION), specific.get("hookEventName")
     if decision and point.name != BEFORE_TOOL:
-        notes.append(f"its {_PERMISSION} is left aside: at {point.name} nothing is permitted or denied")
+        notes.append(f"its {_PERMISSION} is ignored: at {point.name} nothing is permitted or denied")
     elif decision in _ALLOWS:
         notes.append(f"its {_PERMISSION} {decision!r} changes nothing: a hook can refuse a call, and allow none")
     if isinstance(event, str) and event not in (point.claude, point.gemini, point.name):

@@ -100,7 +100,7 @@ ADVICE = "advice"
 _ADVICE = (
     "Nothing is refused. Improve what is worth improving of the following, then finish; this will not be asked again."
 )
-_ADVISED = "the checks pass; what could be improved was told to the model, once"
+_ADVISED = "the checks pass; possible improvements were sent to the model once"
 Outcome = Mapping[str, Any]
 """Journal record of one hook."""
 

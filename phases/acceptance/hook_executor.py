@@ -187,7 +187,7 @@ class HookExecutor:
                     file.seek(began)
                     file.write(clean.encode("utf-8", "surrogateescape"))
         except OSError as error:
-            return (f"its log could not be looked through: {error.strerror}",)
+            return (f"its log could not be read: {error.strerror}",)
         return ()
 
     def _run_in_sandbox(self, hook: Hook) -> HookResult:

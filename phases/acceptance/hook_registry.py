@@ -99,14 +99,14 @@ def register_hooks(setting: HookSetting, workspace: str, *, trust_now: bool = Fa
     named = {path: ABSENT for hook in own for path in script_paths_of(hook, workspace)}
     for hook in own:
         named.update(hash_scripts(hook, workspace))
-    told = f"trusted hooks of the workspace are not as they were trusted ({repo.reason})"
+    told = f"trusted hooks of the workspace have changed since they were trusted ({repo.reason})"
     return HookRegistry((CODE, *own, *repo.hooks), repo, named, trusted, told if repo.state == MODIFIED else "")
 
 
 def _refuse_untrusted(repo: RepoHooks, *, stops: bool) -> None:
     if repo.state == "invalid" and repo.was_trusted:
         raise Incomplete(
-            f"the trusted hooks of the workspace cannot be used: {repo.reason}; mend the file, then: pipeline hooks trust",
+            f"the trusted hooks of the workspace cannot be used: {repo.reason}; fix the file, then: pipeline hooks trust",
             stop_reason=CONFIG_INVALID,
         )
     if stops and repo.state in ("untrusted", "modified", "invalid"):

@@ -59,7 +59,7 @@ class ChecksumHistory(NamedTuple):
         repo = registry.repo
         if HOOKS_FILE not in self.checksums or repo.state == TRUSTED:
             return ""
-        return f"the hooks of the workspace with which the work began are not run now ({repo.state}: {repo.reason})"
+        return f"the hooks of the workspace that the work began with are not run now ({repo.state}: {repo.reason})"
 
 
 class ProtectedFiles(NamedTuple):
@@ -166,7 +166,7 @@ def _refuse_planned(registry: HookRegistry, planned: Collection[str], root: str)
         if both := [path for path in paths_run_by(hook, root) if path in planned and not hook.sandbox]:
             raise Incomplete(
                 f"{hook.key} runs {', '.join(both)}, which the plan has the agent write: let it run another script, or "
-                "run in the sandbox (sandbox: true), then trust it anew",
+                "run in the sandbox (sandbox: true), then trust it again",
                 stop_reason=CONFIG_INVALID,
             )
 

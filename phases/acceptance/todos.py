@@ -80,10 +80,10 @@ def plan_todos(plan: _Row) -> tuple[Todo, ...]:
     todos: dict[str, Todo] = {}
     for index, row in enumerate(plan.get("todos", ())):
         content = one_line(row["content"], LONGEST)
-        fault = "the content is empty" if not content else f"the id {row['id']!r} stands there twice"
+        fault = "the content is empty" if not content else f"the id {row['id']!r} appears twice"
         # Decision 83: a person adds these by hand, so the fault names the place in the plan.
         if not content or row["id"] in todos:
-            raise PhaseError(f"initial_plan.txt at $.todos[{index}]: {fault}; mend it with: pipeline review")
+            raise PhaseError(f"initial_plan.txt at $.todos[{index}]: {fault}; fix it with: pipeline review")
         todos[row["id"]] = Todo(row["id"], content, required=row.get("required"), owner_type=PLAN)
     return tuple(todos.values())
 
@@ -215,7 +215,7 @@ def _parse_rows(given: Any) -> list[_Fields]:
         try:
             given = parse_json(given.encode("utf-8", "surrogatepass"))
         except FormatError as error:
-            raise TodoError(INVALID, f"`todos` must be a list; as a text it is {one_line(str(error))}") from error
+            raise TodoError(INVALID, f"`todos` must be a list; as a string it is {one_line(str(error))}") from error
     if not isinstance(given, (list, tuple)):
         raise TodoError(INVALID, "`todos` must be a list")
     if len(given) > MOST_TODOS:
@@ -225,7 +225,7 @@ def _parse_rows(given: Any) -> list[_Fields]:
         raise TodoError(INVALID, "every todo of the list needs `content` and `status`")
     names = [row["id"] for row in rows if "id" in row]
     if twice := sorted(name for name, times in Counter(names).items() if times > 1):
-        raise TodoError(DUPLICATE, f"an id must stand once: {', '.join(twice)}")
+        raise TodoError(DUPLICATE, f"an id may appear only once: {', '.join(twice)}")
     return rows
 
 
@@ -388,7 +388,7 @@ def check_size(arguments: Mapping[str, Any]) -> None:
     try:
         size = len(json.dumps(arguments, ensure_ascii=False, default=str).encode("utf-8", "replace"))
     except (TypeError, ValueError, RecursionError) as error:
-        raise TodoError(INVALID, "the arguments are not JSON") from error
+        raise TodoError(INVALID, "the arguments are not valid JSON") from error
     if size > MOST_BYTES:
         raise TodoError(LIMIT, f"the arguments have {size:,} bytes, over the limit of {MOST_BYTES:,}")
 
@@ -400,7 +400,7 @@ def parse_fields(given: Any) -> dict[str, Any]:
     told = {name: value for name, value in given.items() if name not in NOT_KEPT}
     for name in told:
         if name == "title":
-            raise TodoError(INVALID, "`title` is not used any more; say `content`")
+            raise TodoError(INVALID, "`title` is no longer used; write `content`")
         if not isinstance(name, str) or name not in _READ:
             raise TodoError(INVALID, f"{one_line(repr(name), 80)} cannot be set; what can: {', '.join(_READ)}")
     return {
@@ -415,7 +415,7 @@ def parse_id(name: str, value: Any) -> str:
         value = str(value) if abs(value) < 10**LONGEST_ID else ""
     text = parse_text(name, value, LONGEST_ID)
     if not text:
-        raise TodoError(INVALID, f"`{name}` must be a text or a whole number of up to {LONGEST_ID} characters")
+        raise TodoError(INVALID, f"`{name}` must be a string or a whole number of up to {LONGEST_ID} characters")
     return text
 
 
@@ -428,7 +428,7 @@ def parse_status(name: str, value: Any) -> str:
 def parse_text(name: str, value: Any, most: int = LONGEST) -> str:
     """Return a text as one line without hidden characters."""
     if not isinstance(value, str):
-        raise TodoError(INVALID, f"`{name}` must be a text")
+        raise TodoError(INVALID, f"`{name}` must be a string")
     if len(value) > most:
         raise TodoError(LIMIT, f"`{name}` has {len(value):,} characters, over the limit of {most:,}")
     return one_line(value, most)
@@ -481,7 +481,7 @@ def check_list(old: Sequence[Todo], new: Sequence[Todo]) -> None:
     """Raise TodoError if the list must not become this one."""
     names = [row.id for row in new]
     if twice := sorted(name for name, times in Counter(names).items() if times > 1):
-        raise TodoError(DUPLICATE, f"an id must stand once: {', '.join(twice)}")
+        raise TodoError(DUPLICATE, f"an id may appear only once: {', '.join(twice)}")
     _check_protected(old, new)
     if len(new) > MOST_TODOS:
         raise TodoError(LIMIT, f"{len(new)} todos are over the limit of {MOST_TODOS}")
@@ -542,11 +542,11 @@ def _check_protected(old: Sequence[Todo], new: Sequence[Todo]) -> None:
         if made.content != row.content:
             raise TodoError(
                 PROTECTED,
-                f"{row.id} is of the plan or the user, and its content stays: {one_line(row.content, 120)}; give a todo of "
+                f"{row.id} comes from the plan or the user, and its content stays: {one_line(row.content, 120)}; give a todo of "
                 "your own another id",
             )
         if given_up.intersection(row.supersedes) - set(made.supersedes):
-            raise TodoError(PROTECTED, f"{row.id} stands in the place of a required todo and cannot stop doing so")
+            raise TodoError(PROTECTED, f"{row.id} replaces a required todo and cannot stop doing so")
         if made.status == CANCELED != row.status and not is_superseded(new, made):
             raise TodoError(
                 PROTECTED, f"{row.id} cannot be canceled unless a required todo with `supersedes` replaces it"
@@ -558,15 +558,17 @@ def _check_links(old: Sequence[Todo], new: Sequence[Todo]) -> None:
     for row in new:
         for field, links in (("dependencies", row.dependencies), ("supersedes", row.supersedes)):
             if row.id in links:
-                raise TodoError(CYCLE, f"{row.id} cannot stand in its own {field}")
+                raise TodoError(CYCLE, f"{row.id} cannot name itself in its {field}")
             if missing := sorted(set(links) - names):
                 gone = [name for name in missing if name in before]
                 if gone:
-                    raise TodoError(DEPENDENCY, f"{', '.join(gone)} cannot go: {row.id} has it in its {field}")
+                    raise TodoError(
+                        DEPENDENCY, f"{', '.join(gone)} cannot be removed: {row.id} names it in its {field}"
+                    )
                 raise TodoError(NOT_FOUND, f"{row.id} names {', '.join(missing)} in its {field}, and there is none")
     for field in ("dependencies", "supersedes"):
         if circle := _find_circle({row.id: getattr(row, field) for row in new}):
-            raise TodoError(CYCLE, f"the {field} of these go in a circle: {', '.join(circle)}")
+            raise TodoError(CYCLE, f"the {field} of these form a circle: {', '.join(circle)}")
 
 
 def _find_circle(graph: Mapping[str, Sequence[str]]) -> list[str]:

@@ -97,7 +97,7 @@ class ToolHooks:
                     else "calls go on unwatched, and the work will not be verified"
                 )
                 test = f"pipeline hooks test {shlex.quote(self.run.session_id)} {shlex.quote(hook.key)}"
-                self.notify(f"{fault}; it watches over calls of tools: {follows}; try it with: {test}")
+                self.notify(f"{fault}; it watches tool calls: {follows}; try it with: {test}")
         return faults
 
     def _with_subagent(self, call: ToolCall, turn: int, do: Callable[[], Row]) -> Row:

@@ -60,7 +60,7 @@ class AgentCommand:
         self.secrets = tuple(value for value in found if len(value) >= _SHORTEST_SECRET)
 
     def in_workspace(self, workspace: str) -> AgentCommand:
-        """The same, at work in a directory."""
+        """Return this command, run in a directory."""
         return AgentCommand(self.name, self._environment, workspace, forbidden=self._forbidden)
 
     def ask(self, request: Request) -> Reply:
@@ -87,7 +87,7 @@ class AgentCommand:
             return Reachability(True, self.detail)
         if result.exit_code is None:
             return Reachability(False, f"{program} could not be looked for: {' '.join(result.output.split())}")
-        return Reachability(False, f"{program} is no program here; install it, or name another with --agent")
+        return Reachability(False, f"the program {program} was not found; install it, or name another with --agent")
 
     def price(self, tokens_in: int, tokens_out: int) -> float:
         return 0.0
@@ -98,7 +98,7 @@ class AgentCommand:
 
 
 def _build_prompt(request: Request, forbidden: str) -> str:
-    """The task, for the first turn; afterwards what came since its last word: why the work was refused."""
+    """Return the prompt: the task in the first turn, later the messages since the last reply."""
     messages = request.messages
     since = next((place for place in range(len(messages), 0, -1) if messages[place - 1].role == "assistant"), 0)
     if since:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from phases.acceptance.checks.test_runs import README
-from phases.agent.given_code import GivenCode
+from phases.agent.offline_model import GivenCode
 from phases.agent.review_question import (
     DELIVERY,
     MOST_CHARACTERS,
@@ -205,7 +205,7 @@ class Judge:
         return given
 
     def _parse(self, text: str) -> tuple[list[Row], str]:
-        """The rows of a reply, or what is wrong with it."""
+        """Return the rows of a reply, or its fault."""
         try:
             value = parse_json(text[text.find("{") : text.rfind("}") + 1].encode("utf-8", "replace"))
         except FormatError as error:
@@ -222,7 +222,7 @@ def _read_replies(path: str) -> tuple[Mapping[str, str], list[Row]]:
 
 
 def _single_verdicts(rows: Sequence[Row], wanted: Set[str]) -> dict[str, Judgement]:
-    """The verdicts that were asked for, without those that contradict each other."""
+    """Return the requested verdicts, without contradictory ones."""
     counts = Counter(name for name, _ in {(row["id"], row["verdict"]) for row in rows})
     return {
         row["id"]: Judgement(row["verdict"], _clean(row.get("file", "")), row.get("line", 0), _clean(row["sentence"]))

@@ -88,7 +88,7 @@ class Conversation:
         self.model, self.journal, self.ledger, self.thread = model, journal, ledger, thread
         self.turn, self._useless = 0, 0
         self._known_limit = sys.maxsize
-        """How long a reply may be, where the server said so."""
+        """Longest reply by the server's word."""
         self._longest = model.window // 2 if shown_again else 0
         self.on_text, self.on_wait = on_text, on_wait
         ledger.recover(paid_replies(journal.rows(), thread, journal.run_of))
@@ -137,7 +137,7 @@ class Conversation:
     def _room(
         self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], cut: Sequence[Reply], call: LedgerCall
     ) -> int:
-        """How many tokens the next reply may have; `cut`: replies to this question that ended while the model still thought.
+        """Return the room for the next reply; `cut`: replies to this question that ended during thinking.
 
         Raises NoRoom where it cannot have more than those had.
         """
@@ -195,7 +195,7 @@ class Conversation:
         raise self._ending(reply, call, answered=before or reply.tokens_in > 0)
 
     def _affordable(self, request: Request, tokens: int, usd: float) -> Request:
-        """The request, with no more room than there is money for. Raises Paused where that would not do for a likely reply."""
+        """Return the request with no more room than the budget allows. Raises Paused if that is too little for a likely reply."""
         # decision 169: the cap holds for the call in flight too; a likely reply must fit, or the money is spent for nothing.
         rows, model = self.ledger.rows(), self.model
         if model.priced:
@@ -220,9 +220,11 @@ class Conversation:
     def _ending(self, reply: Reply, call: LedgerCall, *, answered: bool) -> PhaseError | Paused:
         where, again = f"{self.model.name}, turn {call.turn} of {call.thread}", _AGAIN.format(self.ledger.task)
         retry = f"try again with: {again}"
-        wait = f" and says to wait {reply.wait:,.0f} s" if reply.wait else ""
+        wait = f" and asks to wait {reply.wait:,.0f} s" if reply.wait else ""
         if reply.outcome == RATE_LIMITED:
-            return Paused(f"rate limited: {where}: the server takes no more calls now{wait} ({reply.detail}); {retry}")
+            return Paused(
+                f"rate limited: {where}: the server accepts no more calls now{wait} ({reply.detail}); {retry}"
+            )
         if reply.outcome == UNAVAILABLE or (reply.outcome == TRANSIENT and answered):
             return Paused(f"unavailable: {where}: the server does not answer now{wait} ({reply.detail}); {retry}")
         if reply.outcome == REFUSED:
@@ -239,7 +241,7 @@ class Conversation:
 
 
 def _cut_elsewhere(cut: Sequence[Reply]) -> bool:
-    """Whether more room did not help, because the server has a limit of its own."""
+    """Return whether the server has a limit of its own, so that more room did not help."""
     return len(cut) > 1 and cut[-1].tokens_out * 2 < cut[-1].room and cut[-1].tokens_out <= cut[-2].tokens_out
 
 
@@ -253,7 +255,7 @@ def _why_no_more(cut: Sequence[Reply], room: Room, window: int) -> str:
 
 @dataclass(frozen=True)
 class Record:
-    """Where a conversation is written down, and who hears of it."""
+    """Journal and listeners of a conversation."""
 
     journal: str
     """The path of its journal."""
@@ -273,7 +275,7 @@ def open_conversation(
     shown_again: bool = True,
     on_wait: Callable[[str], None] = lambda what: None,
 ) -> Conversation:
-    """Goes on with what is recorded where it is of this work, and begins anew otherwise: the old journal is set aside.
+    """Go on with what is recorded where it is of this work, and begin anew otherwise: the old journal is set aside.
 
     `header` says what the work is, its `thread` among the rest; `begun` is kept of how it began, `is_same` may look closer at
     recorded rows, `on_set_aside` hears the name of a journal that was set aside; `shown_again` and `on_wait` are a
@@ -282,7 +284,7 @@ def open_conversation(
     record.in_place()
     if not can_continue(record.journal, header, is_same):
         aside = os.path.basename(set_aside(record.journal))
-        logger.debug("{} is of other work: it is kept as {}", os.path.basename(record.journal), aside)
+        logger.debug("{} belongs to other work: it is kept as {}", os.path.basename(record.journal), aside)
         on_set_aside(aside)
     thread = header["thread"]
     journal = Journal(record.journal, header, record.ledger.next_run(thread), record.in_place, begun=begun)
@@ -291,7 +293,7 @@ def open_conversation(
 
 
 def question_digest(messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:
-    """The digest of all that is sent: what a question is known again by."""
+    """Return the digest of all that is sent, by which a question is recognized."""
     parts: list[str | bytes] = [part for message in messages for part in (message.role, message.text)]
     parts += [message.digest for message in messages if message.reasoning or message.pictures]
     parts.append(json.dumps(schema, sort_keys=True))
@@ -299,14 +301,16 @@ def question_digest(messages: Sequence[Message], schema: Mapping[str, Any] | Non
 
 
 def prompt_version(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> str:
-    """What the words of a release are known by: the orders of the system and what is said of the tools, without the task."""
+    """Return the version of the prompts: a digest of the system's orders and the tools, without the task."""
     said = [message.text for message in messages if message.role == "system"]
     return sha256(json.dumps([said, [dict(tool) for tool in tools]], sort_keys=True).encode()).hexdigest()[:8]
 
 
 def keep_window(model: Model, path: str) -> None:
-    """Work that is recorded there goes on with the window that it was begun with, where nobody set one: what a server says
-    may change, and with another window it would be asked all again."""
+    """Keep the window that recorded work began with, unless the user set one.
+
+    A server may state another one later, and the work would be asked all over again.
+    """
     # decision 131
     if not isinstance(model, AssumesWindow):
         return
@@ -323,7 +327,7 @@ def _tokens_of_tools(tools: Sequence[Mapping[str, Any]]) -> int:
 
 
 def _check_reply(reply: Reply, longest: int) -> Reply:
-    """The reply; of no use where its calls cannot be told apart, or where it leaves no room to show it and go on."""
+    """Return the reply, or an unusable one if its calls share an id or it is too long to continue."""
     if len({call.id for call in reply.calls}) != len(reply.calls):
         return replace(reply, outcome=MALFORMED, detail="two calls have the same id")
     size = Message("assistant", reply.text, reply.calls).tokens

@@ -9,7 +9,7 @@ from phases.llm.providers import Access, provider_at, provider_of
 
 
 def open_model(name: str, access: Access | None = None) -> Model:
-    """The adapter for the name of a recording, or of a model behind a server; the offline model is the agent's own.
+    """Return the adapter for a recording or a served model; the offline model is the agent's own.
 
     Raises UsageError for a name, an address or a price that makes no sense.
     A model is asked at `access.base_url`, else at the gateway that the settings name for its vendor, else at the vendor's own

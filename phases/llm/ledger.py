@@ -55,7 +55,7 @@ Waited = TypeVar("Waited")
 
 
 class LedgerCall(NamedTuple):
-    """Which call of a task a row is about."""
+    """Call of a task that a row belongs to."""
 
     thread: str
     """plan, references, implement, or explore-… for a sub-agent."""
@@ -63,13 +63,13 @@ class LedgerCall(NamedTuple):
     """Counts how often that thread was begun anew."""
     turn: int
     about: str = ""
-    """What the call was for: the file that was to be written, say."""
+    """Purpose of the call, like the file to be written."""
 
 
 def paid_replies(
     rows: Iterable[Mapping[str, Any]], thread: str, run_of_turn: Callable[[int], int]
 ) -> Iterator[tuple[LedgerCall, str, Reply]]:
-    """What rows of a journal say was paid for: the call, the model and its reply."""
+    """Yield the paid calls of a journal: call, model and reply."""
     for row in rows:
         if row["kind"] == "reply":
             turn, result = row["key"]["turn"], row["result"]
@@ -77,7 +77,7 @@ def paid_replies(
 
 
 class Ledger:
-    """What one task has spent. Two threads may have one each."""
+    """Spending of one task. Two threads may have one each."""
 
     def __init__(
         self, path: str, limits: Mapping[str, Any], in_place: Callable[[], None] = lambda: None,
@@ -105,7 +105,7 @@ class Ledger:
         return shlex.quote(os.path.basename(os.path.dirname(os.path.dirname(self._path))))
 
     def next_run(self, thread: str) -> int:
-        """The number for a thread that begins anew."""
+        """Return the run number for a thread that starts again."""
         self._catch_up()
         return 1 + max((row["run"] for row in self._rows if row["thread"] == thread), default=0)
 
@@ -155,7 +155,7 @@ class Ledger:
         )
 
     def leave_out(self, wait: Callable[..., Waited]) -> Callable[..., Waited]:
-        """The same function, but the time that it takes is no work: a person is waited for."""
+        """Wrap a function so that its time does not count as work: it waits for the user."""
 
         def waits(*given: object) -> Waited:
             since = time.monotonic()
@@ -167,7 +167,7 @@ class Ledger:
         return waits
 
     def expect(self, work: Work, run: int, model: Model, *, begins: bool) -> str:
-        """What work will cost, in one line for a person; empty where it costs nothing. `begins`: nothing of it is done yet."""
+        """Describe the expected cost in one line; empty if it is free. `begins`: none of the work is done yet."""
         if model.priced and not model.price(1_000_000, 1_000_000):
             return ""
         if begins and self._limits.get("dry_run") != "yes":
@@ -183,7 +183,7 @@ class Ledger:
             self._reserved.pop(thread, None)
 
     def rows(self) -> list[dict[str, Any]]:
-        """What is known by now, by any ledger of this task."""
+        """Return all rows so far, of any ledger of this task."""
         self._catch_up()
         return self._rows
 
@@ -200,7 +200,7 @@ class Ledger:
         return {name: amount() for name, amount in amounts.items() if self._limits.get(name)}
 
     def begin(self, call: LedgerCall, model: str, tokens_in: int, usd: float) -> None:
-        """Notes a call before it is made, with the least that it costs: it counts, should the run end in it."""
+        """Note a call before it is made, with the least that it costs: it counts, should the run end in it."""
         # decision 116: a signal reaches no thread, and kill -9 nobody, so the call is noted before it is made.
         self._in_place()
         row = self._row(call, model, Reply(TRANSIENT, "", (), tokens_in, usd=usd, detail=_CUT_OFF))
@@ -222,7 +222,7 @@ class Ledger:
             os.close(folder)
 
     def record(self, call: LedgerCall, model: str, reply: Reply, *, used: bool) -> None:
-        """Adds what a call cost; on the disk when it returns. `used`: a journal holds the reply."""
+        """Add what a call cost; on the disk when it returns. `used`: a journal holds the reply."""
         noted = self._begun.pop(call.thread, None)
         begun = {"begun": noted[0], EXPECTED: noted[1]} if noted else {}
         with self._lock:  # the seconds since the call before: sub-agents may ask side by side
@@ -247,7 +247,7 @@ class Ledger:
         }
 
     def _recover_all(self) -> None:
-        """Looks through every journal of the task, those too that were set aside: what was paid for stays spent."""
+        """Look through every journal of the task, those too that were set aside: what was paid for stays spent."""
         for path in find_journals(os.path.dirname(os.path.dirname(self._path))):
             # A damaged one is named by who works with it.
             with contextlib.suppress(PipelineError, KeyError, TypeError, ValueError):
@@ -255,7 +255,7 @@ class Ledger:
                 self.recover(paid_replies(rows, header["thread"], partial(run_of, header)))
 
     def _take_over(self) -> None:
-        """Calls that a run was in when it was killed are paid for, as far as anybody knows."""
+        """Call that a run was in when it was killed are paid for, as far as anybody knows."""
         for path, row in read_open_calls(self._path, left=True).items():
             with self._lock:
                 self._catch_up()
@@ -268,7 +268,7 @@ class Ledger:
                 os.unlink(path)
 
     def recover(self, calls: Iterable[tuple[LedgerCall, str, Reply]]) -> None:
-        """Adds what a journal says was paid for and a crash kept from being noted here."""
+        """Add what a journal says was paid for and a crash kept from being noted here."""
         for call, model, reply in calls:
             with self._lock:
                 self._catch_up()
@@ -276,8 +276,10 @@ class Ledger:
                     self.record(call, model, reply, used=True)
 
     def _batch(self) -> float:
-        """What this task and all beside it have spent, and what their calls under way may cost. A ledger that did not change is
-        not read again."""
+        """Return the spending of this task and its neighbours, with their open calls.
+
+        A ledger that did not change is not read again.
+        """
         folder, total = self._folder(), float(self.spent["usd"])
         for name in os.listdir(folder):
             path = os.path.join(folder, name, "logs", os.path.basename(self._path))
@@ -311,7 +313,7 @@ class Ledger:
                 self.spent[name] += 1 if name == "calls" else row[name]
 
     def _catch_up(self) -> None:
-        """Reads the file where it has grown by rows of others. One that went away takes back nothing that was spent."""
+        """Read the file where it has grown by rows of others. One that went away takes back nothing that was spent."""
         with self._lock:
             size = os.path.getsize(self._path) if os.path.exists(self._path) else 0
             if size > self._size:

@@ -42,7 +42,7 @@ class LiveWords:
             self._held = clean[-_OVERLAP:]
 
     def end(self) -> None:
-        """Shows what has come of the last line."""
+        """Show what has come of the last line."""
         self._tell(self._held)
         self._held, self._in_key = "", False
 
@@ -62,7 +62,7 @@ class LiveWords:
 
 
 def _unescape(line: str) -> str:
-    """A part of a JSON text as it is meant; as it stands where it is cut in an escape, or holds marks of JSON."""
+    """Return the meaning of part of a JSON string; unchanged if it is cut in an escape, or contains JSON syntax."""
     try:
         text = json.loads(f'"{line}"', strict=False)
     except ValueError:

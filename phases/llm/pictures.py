@@ -54,7 +54,7 @@ class Picture:
 
 
 def parse_picture(data: bytes) -> Picture | None:
-    """The picture that these bytes are, by their first ones; None for anything else, and for one that is broken there."""
+    """Parse a picture by its first bytes; None for anything else, and for a broken one."""
     with suppress(struct.error, IndexError):
         if data.startswith(_PNG) and data[12:16] == b"IHDR":
             return _sized("image/png", struct.unpack(">II", data[16:24]), data)
@@ -68,7 +68,7 @@ def parse_picture(data: bytes) -> Picture | None:
 
 
 def why_not_shown(picture: Picture) -> str:
-    """Why a picture cannot be shown to a model; empty where it can."""
+    """Return why a picture cannot be shown to a model, or an empty string."""
     if len(picture.data) > LARGEST_PICTURE:
         return f"its {len(picture.data):,} bytes are over the limit of {LARGEST_PICTURE:,}"
     if max(picture.width, picture.height) > LONGEST_SIDE or not picture.width * picture.height:
@@ -85,7 +85,7 @@ class PictureStore:
     """Raises where the task was moved, before anything is written into it."""
 
     def keep(self, picture: Picture) -> dict[str, Any]:
-        """Writes its bytes, and returns what a journal says of it."""
+        """Write its bytes, and return what a journal says of it."""
         self.in_place()
         make_directory(self.directory)
         path = self._path(picture.sha256)
@@ -94,7 +94,7 @@ class PictureStore:
         return {"media": picture.media, "sha256": picture.sha256, "bytes": len(picture.data)}
 
     def load(self, rows: Iterable[Mapping[str, Any]]) -> tuple[Picture, ...]:
-        """The pictures that a journal tells of, as far as they are there, and still what they were."""
+        """Return a journal's pictures that still exist unchanged."""
         found: list[Picture] = []
         for row in rows:
             with suppress(PipelineError):

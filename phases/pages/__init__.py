@@ -11,8 +11,6 @@ __all__ = [
     "preview",
     "render",
     "results_page",
-    "supervisor_events",
     "supervisor_page",
-    "supervisor_view",
     "trace_page",
 ]

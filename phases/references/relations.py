@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from phases.references.index.build import with_cache_for_reading
 from phases.references.index.cache import Cache
-from phases.references.index.rebuild_cache import with_cache_for_reading
 from phases.references.parse.terms import first_spellings, fold_name, words_of
 from phases.references.search import FileHit, code_base_of, rank_pieces, rarity_of
 from pipeline.base.logs import logger
+from pipeline.base.workers import UNCONFINED, WorkerStart
 
 MOST_OF_ONE, MOST = 3, 8
 """Files of one repository, and of all, that a planned file is given."""
@@ -80,12 +81,11 @@ def relate_repositories(
     sections: Mapping[str, Sequence[str]] | None = None,
     code_base: str | None = None,
     cache_directory: str = "",
-    digests: Mapping[str, str] | None = None,
+    start: WorkerStart = UNCONFINED,
 ) -> tuple[list[dict[str, Any]], dict[str, NearbyRequirements]]:
     """The relations of index.json, and for each repository by name the requirements that stand beside a citation of it.
 
     `sections` gives the number and title of each section of outline.json by its id: citations name the one, plans the others.
-    `digests`: of the documents in `into`, by their file names, where index.json does not have them yet.
     """
     repositories = [add_paper_references(row, references) for row in repositories]
     near = {row["name"]: requirements_near(plan, row, references, sections or {}) for row in repositories}
@@ -97,7 +97,7 @@ def relate_repositories(
     def all_related(cache: Cache) -> list[dict[str, Any]]:
         return [row for one in planned for row in _relate_file(cache, one, repositories, references)]
 
-    relations = with_cache_for_reading(into, fetched, cache_directory, all_related, digests)
+    relations = with_cache_for_reading(into, fetched, all_related, cache_directory, start)
     logger.info("{} relations to {} planned files", len(relations), len(planned))
     for row in relations:
         logger.debug("{file} <- {repository}/{reference}: {kind}, {confidence} ({why})", **row)

@@ -9,14 +9,15 @@ from collections.abc import Mapping, Sequence
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any, NamedTuple
 
+from phases.references.index.build import with_cache_for_reading
 from phases.references.index.cache import CHUNK, Cache
-from phases.references.index.rebuild_cache import with_cache_for_reading
 from phases.references.index.sources import FetchedRepository
 from phases.references.parse.file_kinds import BINARY, HEAD, language_of, why_left_out
 from phases.references.parse.model import Piece
 from phases.references.parse.source_code import text_of
 from phases.references.parse.terms import fold_name, words_of
 from pipeline.base.errors import PipelineError
+from pipeline.base.workers import UNCONFINED, WorkerStart
 
 LONGEST_QUERY = 2000
 MOST_HITS = 100
@@ -57,6 +58,7 @@ def search_code(
     limit: int = 10,
     code_base: str | None = None,
     cache_directory: str = "",
+    start: WorkerStart = UNCONFINED,
 ) -> list[Hit]:
     """The best places for a query, best first; none is an empty list. `code_base` lies beside `into` if not given."""
     query, limit = query[:LONGEST_QUERY], max(0, min(limit, MOST_HITS))
@@ -64,7 +66,7 @@ def search_code(
     if not query.strip() or not limit:
         return []
     found = with_cache_for_reading(
-        into, fetched, cache_directory, lambda cache: _find_hits(cache, query, repository, limit)
+        into, fetched, lambda cache: _find_hits(cache, query, repository, limit), cache_directory, start
     )
     folders = {hit.repository: FetchedRepository(fetched, hit.repository) for hit, _, _ in found}
     words = set(words_of(query))
@@ -273,13 +275,22 @@ class SearchHit(NamedTuple):
 
 
 def answer_query(
-    root: str, index: Mapping[str, Any], query: str, repository: str, most: int, cache_directory: str = ""
+    root: str,
+    index: Mapping[str, Any],
+    query: str,
+    repository: str,
+    most: int,
+    cache_directory: str = "",
+    start: WorkerStart = UNCONFINED,
 ) -> list[SearchHit]:
     """The best answers first. `root` is the task's folder, `index` its indexes/index.json. Raises PipelineError."""
     _refuse_unknown(index, repository)
     into = os.path.join(root, "indexes")
-    _refuse_incomplete(into, index, repository, cache_directory)
-    hits = search_code(into, query, repository=repository or None, limit=most, cache_directory=cache_directory)
+    there = with_cache_for_reading(into, code_base_of(into), Cache.repositories, cache_directory, start)
+    _refuse_incomplete(index, repository, there)
+    hits = search_code(
+        into, query, repository=repository or None, limit=most, cache_directory=cache_directory, start=start
+    )
     found = []
     why: NotShown | None = None
     for hit in hits:
@@ -314,10 +325,9 @@ def _refuse_unknown(index: Mapping[str, Any], repository: str) -> None:
         raise NotShown(f"there is no repository {repository[:100]!r}; there are: {', '.join(names)}")
 
 
-def _refuse_incomplete(into: str, index: Mapping[str, Any], repository: str, cache_directory: str) -> None:
+def _refuse_incomplete(index: Mapping[str, Any], repository: str, there: Sequence[str]) -> None:
     """Nothing found is an answer only where everything was looked at."""
     asked = [row for row in index["repositories"] if not repository or row["name"] == repository]
-    there = with_cache_for_reading(into, code_base_of(into), cache_directory, Cache.repositories)
     lost = [row["name"] for row in asked if row.get("files") and row["name"] not in there]
     if lost:
         raise NotShown(f"the index of {', '.join(lost)} is gone or damaged; make it anew with: pipeline resume")

@@ -9,7 +9,15 @@ from typing import Any, NamedTuple
 
 from phases.evidence.bare_python import layer_python, make_bare_python
 from phases.reproduction import measures
-from phases.reproduction.artifacts import Artifacts, Predictions, read_artifacts, read_labels, to_number
+from phases.reproduction.artifacts import (
+    Artifacts,
+    Predictions,
+    find_constants,
+    find_copied_labels,
+    read_artifacts,
+    read_labels,
+    to_number,
+)
 from phases.reproduction.attempts import Attempt, digest_labels, end_attempt, place_of, told_cells
 from phases.reproduction.compare import (
     HELD_BACK,
@@ -39,7 +47,6 @@ from phases.reproduction.runs import (
     read_given_tables,
     run_experiment,
 )
-from phases.reproduction.suspicion import find_constants, find_copied_labels
 from phases.sandbox.box import OFF
 from phases.sandbox.commands import kind_of_sandbox
 from phases.workspace.data_sets import provide_data

@@ -86,7 +86,7 @@ def _wait_as_first(child: int) -> int:
 
 
 def confine_process(orders: list[_Order]) -> None:
-    """Does what is ordered, in the one order in which it can be done. Raises OSError."""
+    """Do what is ordered, in the one order in which it can be done. Raises OSError."""
     kernel = ctypes.CDLL(None, use_errno=True)
     # A descriptor of the runner that is left open is a way out that no rule on paths sees.
     os.closerange(3, 65536)
@@ -125,7 +125,7 @@ def _go_first_when_memory_is_short() -> None:
 
 
 def hold_signals_in() -> bool:
-    """From here on this process and its children can signal each other, and nobody else. False: the kernel cannot."""
+    """Restrict signals of this process and its children to each other. Returns False if the kernel cannot."""
     kernel = ctypes.CDLL(None, use_errno=True)
     try:
         _check_result(kernel.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))

@@ -40,14 +40,14 @@ _TERMINALS = ("/dev/pts", "/dev/ptmx", "/dev/tty")
 
 @cache
 def landlock_abi() -> int:
-    """Which Landlock the kernel has; 0 is none."""
+    """Return the kernel's Landlock version; 0 without it."""
     if sys.platform != "linux" or platform.machine() not in ("x86_64", "aarch64"):
         return 0
     return max(0, int(ctypes.CDLL(None, use_errno=True).syscall(_CREATE_RULESET, None, 0, _ASK_VERSION)))
 
 
 def landlock_words(box: Box, scratch: str, python: Iterable[str]) -> list[str]:
-    """The orders that make confine.py apply Landlock; none where the kernel has none."""
+    """Return the words that make confine.py apply Landlock; none without it in the kernel."""
     version = landlock_abi()
     if not version:
         return []
@@ -74,7 +74,7 @@ def landlock_words(box: Box, scratch: str, python: Iterable[str]) -> list[str]:
 
 
 def reading_words(paths: Iterable[str], listed: Iterable[str]) -> list[str]:
-    """The orders for a process that writes nothing and reads the system and these paths; of `listed` it reads names alone."""
+    """Return the words for a process that only reads the system and these paths; of `listed` only names."""
     version = landlock_abi()
     everything = max((since, rights) for since, rights in _FILES.items() if since <= version)[1]
     words = [

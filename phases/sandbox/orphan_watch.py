@@ -1,4 +1,4 @@
-"""Ends commands in bubblewrap whose runner was killed before they were bound to its life.
+"""End commands in bubblewrap whose runner was killed before they were bound to its life.
 
 bubblewrap binds a command to its parent only once its namespaces stand, some milliseconds after it began, and longer on a busy
 machine. Who is killed before that leaves a command that runs on, or a first process that waits for ever. So one process beside
@@ -37,7 +37,7 @@ class OrphanWatch:
     """The runner's end. What cannot be told is not: the command runs as it would without."""
 
     def __init__(self) -> None:
-        """Starts the process. Raises OSError."""
+        """Start the process. Raises OSError."""
         self._connection, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._launches = count(1)  # of all threads: each gets a number that no other has
         # It ends by itself, and nobody waits for it; a paper of a batch, which is a fork, has one of its own.
@@ -73,7 +73,7 @@ class OrphanWatch:
 
 
 def orphan_watch() -> OrphanWatch:
-    """The one of this process, started where it is first needed. Raises OSError."""
+    """Return the watch of this process, started at the first use. Raises OSError."""
     with _STARTING:
         return _watch_of(os.getpid())
 
@@ -84,7 +84,7 @@ def _watch_of(pid: int) -> OrphanWatch:
 
 
 def read_first(info: socket.socket, seconds: float) -> int | None:
-    """The first process inside, as bubblewrap tells it; None where it ends before, or does not tell in time.
+    """Return the first process inside, by bubblewrap's word; None if it ends before, or is late.
 
     The words are left where they are: the runner and its watch read the same ones.
     """
@@ -100,7 +100,7 @@ def read_first(info: socket.socket, seconds: float) -> int | None:
 
 
 def main(connection: int) -> None:
-    """Waits for the end of the runner, and ends what it has not ended itself."""
+    """Wait for the end of the runner, and end what it has not ended itself."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     launches: dict[bytes, tuple[socket.socket, int]] = {}
@@ -145,7 +145,7 @@ def _group_of(pid: int) -> list[int]:
 
 
 def _is_bubblewrap(pid: int) -> bool:
-    """Whether it is still that process: numbers are given again."""
+    """Return whether it is still that process: numbers are reused."""
     try:
         with open(f"/proc/{pid}/comm", encoding="ascii", errors="replace") as file:
             return file.read().startswith(_PROGRAM)

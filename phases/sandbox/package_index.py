@@ -1,4 +1,4 @@
-"""Where packages come from: the user's settings for pip and uv, as uv takes them, and the files that it must be able to read."""
+"""Package indexes: the user's settings for pip and uv in uv's form, and the files that uv must read."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _pip_files(environment: Mapping[str, str]) -> list[str]:
 
 
 def _readable_paths(environment: Mapping[str, str], values: list[str]) -> list[str]:
-    """How to reach the network, uv's settings, the directories that settings name."""
+    """Return the paths to read for the network, uv's settings, and the directories of settings."""
     home, config = _home_of(environment)
     words = [word for value in values for word in value.split() if value != home]
     indexes = [word.removeprefix("file://").rstrip("/") for word in words if word.startswith("file:///")]
@@ -111,7 +111,7 @@ def _readable_paths(environment: Mapping[str, str], values: list[str]) -> list[s
 
 
 def _home_of(environment: Mapping[str, str]) -> tuple[str, str]:
-    """The home directory, and that of settings in it."""
+    """Return the home directory, and that of settings in it."""
     home = environment.get("HOME", "/nonexistent")
     return home, environment.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
 

@@ -31,7 +31,7 @@ def descendants_of(root: int) -> list[Process]:
 
 
 def count_threads_of_user() -> int:
-    """How many threads the user has, all processes together; 0 where there is no /proc."""
+    """Return the number of the user's threads, all processes together; 0 without /proc."""
     user, threads = os.getuid(), 0
     for process in _list_processes():
         try:

@@ -43,7 +43,7 @@ def _pid_namespace() -> int:
 
 @cache
 def _remove_stale() -> None:
-    """Removes directories of this user whose process is gone; once a process."""
+    """Remove directories of this user whose process is gone; once a process."""
     parent = tempfile.gettempdir()
     for name in os.listdir(parent):
         path = os.path.join(parent, name)
@@ -52,7 +52,7 @@ def _remove_stale() -> None:
 
 
 def is_stale(name: str) -> bool:
-    """Whether a directory, or what has its name, was made here by a process that is gone."""
+    """Return whether a scratch directory is left from a dead process."""
     words = name.removeprefix(PREFIX).split("-")
     if not name.startswith(f"{PREFIX}{_pid_namespace()}-") or len(words) < 3 or not words[1].isdigit():
         return False

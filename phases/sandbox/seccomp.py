@@ -42,7 +42,7 @@ _UNCOUNTED_MEMORY = """
     msgsnd 69 189, msgrcv 70 188, msgctl 71 187, semget 64 190, semop 65 193, semctl 66 191, semtimedop 220 192,
     mq_open 240 180, mq_unlink 241 181
 """
-"""What these hold belongs to no process, so no limit on memory sees it; and without namespaces it is the host's."""
+"""Calls whose memory belongs to no process, so no limit on memory sees it; without namespaces it is the host's."""
 _SOCKETS = "socket 41 198, connect 42 203, bind 49 200"
 _SIGNALS = """
     kill 62 129, tkill 200 130, tgkill 234 131, rt_sigqueueinfo 129 138, rt_tgsigqueueinfo 297 240,
@@ -73,7 +73,7 @@ _MODES = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2}
 """Calls that change a mode, and which of their arguments that is. With Landlock alone they do nothing either."""
 _MADE = {"creat": 1, "mkdir": 1, "mkdirat": 2, "mknod": 1, "mknodat": 2}
 _OPENED = {"open": 1, "openat": 2}
-"""Where their flags are; the mode comes after them, and is none where nothing is made."""
+"""Positions of the flags; the mode comes after them, and does not count if nothing is created."""
 _SETUID_OR_SETGID = stat.S_ISUID | stat.S_ISGID
 """A file with one of these is a door to the rights of its owner for whoever of the host runs it."""
 _MAKES = 0o100 | 0o20000000
@@ -82,7 +82,7 @@ _MAKES = 0o100 | 0o20000000
 
 @cache
 def seccomp_words(*, alone: bool, signals: bool = False) -> tuple[str, ...]:
-    """The order that makes confine.py load the filter; none on a machine that there is no filter for.
+    """Return the words that make confine.py load the filter; none if this machine has no filter.
 
     `alone`: no namespaces contain the command, so what they would contain is refused as well. `signals`: these too.
     """
@@ -107,7 +107,7 @@ def assemble_filter(machine: str, *, alone: bool, signals: bool) -> bytes:
 
 
 def _list_refusals(*, alone: bool, signals: bool) -> Iterable[tuple[tuple[str, ...], list[_Step]]]:
-    """Which calls, and what is done with them. A body ends with an answer, whatever way is taken through it."""
+    """Yield calls with their rules. Each rule ends with an answer, on every path through it."""
     no = [_refuse_with(errno.EPERM)]
     yield _names_of(_NEVER), no
     yield _names_of(_UNCOUNTED_MEMORY), no
@@ -152,7 +152,7 @@ def _load_argument(number: int) -> _Step:
 
 
 def _plain_mode(number: int, answer: _Step) -> list[_Step]:
-    """Refuses a mode that lends the rights of the file's owner or group, and answers to every other."""
+    """Refuse a mode that lends the rights of the file's owner or group, and answer to every other."""
     return [
         _load_argument(number),
         (_AND, 0, 0, _SETUID_OR_SETGID),
@@ -163,13 +163,13 @@ def _plain_mode(number: int, answer: _Step) -> list[_Step]:
 
 
 def _answer_if_zero(number: int, answer: _Step) -> list[_Step]:
-    """Answers if all 64 bits of an argument are 0; goes on if not."""
+    """Answer if all 64 bits of an argument are 0; go on if not."""
     high = (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * number + 4)
     return [_load_argument(number), (_EQUAL, 0, 3, 0), high, (_EQUAL, 0, 1, 0), answer]
 
 
 def _refuse_values(values: tuple[int, ...]) -> list[_Step]:
-    """Refuses these values of what was loaded, and allows every other."""
+    """Refuse these values of what was loaded, and allow every other."""
     steps = [step for value in values for step in ((_EQUAL, 0, 1, value), _refuse_with(errno.EPERM))]
     return [*steps, (_ANSWER, 0, 0, _ALLOW)]
 
@@ -185,7 +185,7 @@ ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 
 def syscall_numbers(machine: str) -> dict[str, int]:
-    """The number of each call by its name; a call that this machine never had is not in it."""
+    """Return the number of each call by its name; calls that this machine never had are left out."""
     column = 1 + list(ARCHITECTURES).index(machine)
     return {row[0]: int(row[column]) for calls in _TABLE for row in _split_rows(calls) if row[column] != "-"}
 

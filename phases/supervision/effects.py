@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from phases.supervision.enums import CorrectionKind, StopReason, TimelineEvent
-from phases.supervision.workspace_snapshot import WorkspaceSnapshot
+from phases.supervision.facts import WorkspaceSnapshot
 
 
 @dataclass(frozen=True)

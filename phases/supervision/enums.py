@@ -67,13 +67,6 @@ class ModeSignal(StrEnum):
     ENGINE_FAIL_SAFE = "engine_fail_safe"
 
 
-class DegradedTier(StrEnum):
-    """How forced mode is driven when a graph cannot."""
-
-    GRAPH = "graph"
-    STEP_QUEUE = "step_queue"
-
-
 class DeviationSignal(StrEnum):
     TOOL_REPEAT_FAIL = "tool_repeat_fail"
     NO_PROGRESS = "no_progress"

@@ -10,7 +10,6 @@ from phases.supervision.effects import TimelineEntry, failure_entry, switch_entr
 from phases.supervision.enums import (
     FAULTS,
     LED,
-    DegradedTier,
     ExecutionMode,
     ModeSignal,
     SupervisorMode,
@@ -30,7 +29,6 @@ class ModeState:
     entered_by: tuple[ModeSignal, ...] = ()
     entered_at_round: int = 0
     task_bearing_since_entry: int = 0
-    forced_degraded_tier: DegradedTier | None = None
     last_decision: str = ""
     """enter_forced, exit_forced, keep, or keep with why: `denied:<why>`."""
     pending_signals: tuple[ModeSignal, ...] = ()
@@ -210,7 +208,6 @@ def clear_recovery(state: ModeState) -> ModeState:
 def _enter_forced(
     state: ModeState, decision: ModeDecision, at: int, config: ModeLimits
 ) -> tuple[ModeState, tuple[TimelineEntry, ...]]:
-    """A tier that was lowered before (a graph that could not be made) stays: entering mends no graph."""
     entered = replace(
         drain_signals(state),
         execution_mode=ExecutionMode.FORCED,
@@ -226,7 +223,6 @@ def _enter_forced(
         round=at,
         human=decision.human,
         failSafe=decision.fail_safe,
-        degradedTier=state.forced_degraded_tier,
     )
     return entered, (told,)
 
@@ -250,17 +246,3 @@ def _keep_mode(state: ModeState, decision: ModeDecision) -> tuple[ModeState, tup
     why = f"denied:{decision.denied}"
     locked = replace(kept, lock_remaining=max(0, state.lock_remaining - 1), last_decision=why)
     return locked, () if why == state.last_decision else (switch_entry(why),)
-
-
-_ORDER = tuple(DegradedTier)
-
-
-def lower_tier(state: ModeState, tier: DegradedTier) -> ModeState:
-    """The state with this tier, or with its own where that is lower already."""
-    now = state.forced_degraded_tier
-    return state if now and _ORDER.index(now) >= _ORDER.index(tier) else replace(state, forced_degraded_tier=tier)
-
-
-def raise_tier(state: ModeState) -> ModeState:
-    """The state with a new graph: it drives again."""
-    return replace(state, forced_degraded_tier=DegradedTier.GRAPH)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from phases.supervision.enums import ToolClass
@@ -140,3 +141,68 @@ class GateVerdict:
 def describe_call(call: Call) -> str:
     """What a call is about, for a text."""
     return " ".join((call.path or call.command or call.about).split())[:120]
+
+
+OK, ERROR = "ok", "error"
+"""What a build summary begins with."""
+
+
+@dataclass(frozen=True)
+class DiskFacts:
+    """The files of the work, against what was there when it began. Paths are relative to the workspace."""
+
+    added: tuple[str, ...] = ()
+    modified: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
+    left_out: int = 0
+    """Further changed files, over the bound of these lists."""
+    unmerged: tuple[str, ...] = ()
+    """Files with the marks of a merge in them."""
+    present: tuple[str, ...] = ()
+    """Planned files that are there."""
+    build_summary: str | None = None
+    """`ok`, or `error: path does not parse: …`; None where there is nothing to parse."""
+    head_broken: str = ""
+    """What is wrong with the repository itself, like a merge that is not finished; empty where nothing is known to be."""
+
+    @property
+    def dirty(self) -> tuple[str, ...]:
+        """All that is other than it was."""
+        return *self.added, *self.modified, *self.deleted
+
+
+@dataclass(frozen=True)
+class WorkspaceSnapshot:
+    """A workspace at the end of one round (M5). The lists are bounded; `git_summary` counts everything."""
+
+    snapshot_id: str
+    at: int
+    git_summary: str
+    files_added: tuple[str, ...] = ()
+    files_modified: tuple[str, ...] = ()
+    files_deleted: tuple[str, ...] = ()
+    build_summary: str | None = None
+    test_summary: str | None = None
+    """passed, failed or required."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether a file of the work was added or modified."""
+        return bool(self.files_added or self.files_modified)
+
+
+LONGEST_QUOTE = 160
+_WORKSPACE = re.compile(r"(?:/[^\s:'\"]*)?/generate_code/")
+"""The host's path of the workspace, in which all paths of a text are."""
+
+
+def quote_text(text: str, longest: int = LONGEST_QUOTE) -> str:
+    """Return a text in one line, paths relative, without what no person can see, cut off where it is long."""
+    line = " ".join("".join(mark if mark.isprintable() else " " for mark in text[: 4 * longest]).split())
+    line = _WORKSPACE.sub("", line)
+    return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
+def relative_paths(text: str) -> str:
+    """Return a text with paths of the workspace as the model knows them."""
+    return _WORKSPACE.sub("", text)

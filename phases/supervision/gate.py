@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from phases.supervision.bounded_map import add_keys
 from phases.supervision.effects import Effects, TimelineEntry, recovery_entry
 from phases.supervision.enums import LED, GateAction, ModeSignal, StopReason, SupervisorMode, TimelineEvent
 from phases.supervision.execution_mode import is_forced, submit_signals
-from phases.supervision.facts import Call, describe_call
-from phases.supervision.progress import Fruitless, way_label
+from phases.supervision.facts import Call, describe_call, quote_text
+from phases.supervision.progress import Fruitless, add_keys, way_label
 from phases.supervision.state import KernelState, Setting
-from phases.supervision.wording import quote_text
 from phases.supervision.work_ledger import PASSED, check_fails
 
 _LONGEST_REASON = 600

@@ -108,7 +108,7 @@ def observe_round(state: ObserverState, seen: ObservedRound, triggers: Triggers)
     look = _Look(seen, state, after, triggers)
     found = [trouble for detect in DETECTORS for trouble in detect(look)]
     found = [trouble for trouble in found if trouble.signal.kind not in triggers.disabled]
-    stages = {trouble.key: _next_stage(state.stages.get(trouble.key, 0), trouble) for trouble in found}
+    stages = _next_stages(state.stages, found)
     now = tuple(replace(one.signal, stage=stages[one.key]) for one in found if one.fresh)
     live = _last_of_each_kind((*_still_live(state.live, seen, triggers, drifts=after.drift_rounds > 0), *now))
     return Observation(replace(after, live=live, stages=stages), now, live, tuple(map(_entry_of, now)))
@@ -126,8 +126,18 @@ def without_stall(state: ObserverState) -> ObserverState:
     return replace(state, stall=0, stages={key: stage for key, stage in state.stages.items() if key != _STALL})
 
 
+def _next_stages(before: Mapping[str, int], found: Iterable[_Trouble]) -> dict[str, int]:
+    """Return the stages after a round. A model reads one hint a round: a second problem waits for the next one."""
+    stages, hinted = dict[str, int](), False
+    for trouble in found:
+        stage = _next_stage(before.get(trouble.key, 0), trouble)
+        is_new = stage == HINTED and not before.get(trouble.key)
+        stages[trouble.key], hinted = 0 if is_new and hinted else stage, hinted or is_new
+    return stages
+
+
 def _next_stage(before: int, trouble: _Trouble) -> int:
-    """One step further at most, and never back while it lasts."""
+    """Return one stage further at most, and never one back while the problem lasts."""
     if trouble.signal.kind is DeviationSignal.USER_FORCE_TAKEOVER:
         return TOLD
     if not trouble.fresh:
@@ -293,47 +303,31 @@ def is_test(path: str) -> bool:
     return any(_TEST.search(word) for word in words)
 
 
-_ACTS = (ToolClass.WRITE, ToolClass.EXEC)
-_JOINS = re.compile(r"&&|\|\||[;|\n]")
-_SHOWS = re.compile(r"\s*(?:(?:cat|head|tail|nl|wc|less|cd|sort|uniq)(?!\S)|sed -n )")
-_LOOKS = re.compile(
-    rf"{_SHOWS.pattern}|\s*(?:(?:ls|tree|pwd|e?grep|rg|stat|file|du)(?!\S)|find(?!\S)(?!.* -(?:delete|exec))"
-    r"|git (?:log|show|diff|status|grep|blame|ls-files)(?!\S))"
-)
 _NAME = re.compile(r"[\w./-]+")
 _SHORTEST_NAME = 3
 """Of a module or a directory in a command: a shorter word is any word."""
 
 
 def count_drift(before: int, turn: Round, task: Task) -> int:
-    """Return the rounds that went by off the plan, since one touched a planned file, a test or a check.
+    """Return the rounds off the plan since one touched a planned file, a test or a check.
 
-    Reading says nothing either way: the stall counts what brings nothing new. Nor does what failed for want of something that
-    the machine lacks; nor do searches and notes where code stands already and nothing off the plan has been written or run yet:
-    that is how one finds one's way.
+    A round that only reads counts neither way: the stall counts what brings nothing new. Nor does a failure for want of
+    something that the machine lacks. Searches and notes count where nothing was there at the start, or once a drift began.
     """
     done = [action for action in turn.actions if action.result.executed and not action.result.limit]
     if not task.planned_files or any(_serves(action, task) for action in done):
         return 0
-    acts = any(_kind_of(action) in _ACTS and not _frames(action.call.path) for action in done)
-    looks = bool(done) and all(_kind_of(action) in (ToolClass.READ, ToolClass.DELEGATE) for action in done)
-    return before + (acts or ((before > 0 or task.from_nothing) and bool(done) and not looks))
-
-
-def _kind_of(action: Action) -> ToolClass:
-    """Return the class of a call; a command that only shows or lists files counts as the tool that does the same."""
-    parts = [part for part in _JOINS.split(action.call.command) if part.strip()]
-    if not parts or ">" in action.call.command or not all(map(_LOOKS.match, parts)):
-        return action.call.tool_class
-    return ToolClass.READ if all(map(_SHOWS.match, parts)) else ToolClass.SEARCH
+    kinds = {action.call.tool_class for action in done} - {ToolClass.READ, ToolClass.DELEGATE}
+    acts = before > 0 or task.from_nothing or not kinds.isdisjoint((ToolClass.WRITE, ToolClass.EXEC))
+    return before + (acts and bool(kinds))
 
 
 def _serves(action: Action, task: Task) -> bool:
-    """Whether a call touched a planned file, a test or a check, or named one of the plan's files or packages in a command."""
+    """Return whether a call touched a planned file, a test or a check, or named a planned file or package."""
     paths = (action.call.path, *action.result.changed)
     if is_run_of_check(action) or any(path in task.planned_files or (path and is_test(path)) for path in paths):
         return True
-    words = set(_NAME.findall(action.call.command))
+    words = set(_NAME.findall(f"{action.call.command} {action.call.path}"))
     return bool(words) and not words.isdisjoint(_names_of(task.planned_files))
 
 

@@ -8,14 +8,16 @@ on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from typing import TypeVar
 
-from phases.supervision.bounded_map import put_bounded, without_keys
 from phases.supervision.enums import ProgressClass, ToolClass
 from phases.supervision.facts import Action, Call, CallResult, GateVerdict, Round, describe_call
 from phases.supervision.signatures import command_key, digest_of_text, error_key, is_transient
+
+T = TypeVar("T")
 
 GATE = "the completion gate"
 """Its word counts as that of one more check."""
@@ -397,3 +399,23 @@ def _settle_checks(state: Progress) -> Progress:
 
 def _key_of_failures(failures: tuple[str, ...]) -> str:
     return digest_of_text("\n".join(sorted(set(failures))[:_MOST_FAILURES]))
+
+
+_MOST_KEPT = 200
+
+
+def put_bounded(mapping: Mapping[str, T], key: str, value: T, most: int = _MOST_KEPT) -> dict[str, T]:
+    """The mapping with the key at its end; over the bound its oldest keys are left out."""
+    rows = {**without_keys(mapping, {key}), key: value}
+    while len(rows) > most:
+        del rows[next(iter(rows))]
+    return rows
+
+
+def without_keys(mapping: Mapping[str, T], keys: Set[str]) -> dict[str, T]:
+    return {name: kept for name, kept in mapping.items() if name not in keys}
+
+
+def add_keys(keys: tuple[str, ...], *more: str) -> tuple[str, ...]:
+    """The keys with these, each once; over the bound the first are left out."""
+    return tuple(dict.fromkeys((*keys, *more)))[-_MOST_KEPT:]

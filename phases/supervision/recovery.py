@@ -12,13 +12,9 @@ from phases.supervision.config import SnapshotConfidence, Weights
 from phases.supervision.effects import TimelineEntry, failure_entry
 from phases.supervision.effects import recovery_entry as timeline_recover
 from phases.supervision.enums import FAULTS, NodeStatus, NodeType, RecoveryTier, TimelineEvent
-from phases.supervision.facts import Task
-from phases.supervision.graph import TaskGraph
-from phases.supervision.graph_cursor import close_step, to_first_open
-from phases.supervision.templates import build_graph
-from phases.supervision.wording import quote_text
+from phases.supervision.facts import ERROR, OK, DiskFacts, Task, WorkspaceSnapshot, quote_text
+from phases.supervision.graph import TaskGraph, build_graph, close_step, to_first_open
 from phases.supervision.work_ledger import FAILED, PASSED, WorkLedger
-from phases.supervision.workspace_snapshot import ERROR, OK, DiskFacts, WorkspaceSnapshot, name_few, snapshot_of
 
 LOW_CONFIDENCE, UNSAFE, BUILDER_FAILED, NO_EXECUTOR = "low_confidence", "unsafe", "builder_failed", "no_executor"
 MISSING, UNMERGED, UNFINISHED, BROKEN = "missing_files", "unmerged", "unfinished_merge", "broken_baseline"
@@ -76,13 +72,12 @@ class _Findings:
 def plan_recovery(context: RecoveryContext) -> RecoveryPlan:
     """Return a graph if snapshot, confidence, safety and builder allow it; else a hint, and after a hint a stop."""
     snapshot = snapshot_of(context.disk, context.ledger, context.round)
-    evidence = SnapshotEvidence(context.disk, context.ledger, context.round)
-    trust = weigh_snapshot(snapshot, evidence, context.config.weights)
+    trust = weigh_snapshot(snapshot, context.disk, context.ledger, context.config.weights)
     safety = check_safety(snapshot, context.disk, context.ledger, context.task.planned_files)
     looked = _Findings(snapshot, trust, safety)
     why = _why_no_graph(context, looked)
     if not why:
-        graph = build_retrospective(context.task, snapshot, graph_id=context.graph_id, at=context.round)
+        graph = build_retrospective(context.task, snapshot, graph_id=context.graph_id)
         looked, why = _Findings(snapshot, trust, safety, graph), "" if graph else BUILDER_FAILED
     tier = _choose_tier(context, why)
     graph = None if context.shadow else looked.graph
@@ -139,16 +134,46 @@ def _entry_payload(context: RecoveryContext, looked: _Findings) -> Mapping[str, 
     }
 
 
+_SHOWN = 3
+MOST_LISTED = 200
+
+
+def snapshot_of(disk: DiskFacts, ledger: WorkLedger, turn: int) -> WorkspaceSnapshot:
+    """The workspace as disk and ledger know it after a round."""
+    return WorkspaceSnapshot(
+        snapshot_id=f"snapshot-{turn}",
+        at=turn,
+        git_summary=_summarize_disk(disk),
+        files_added=disk.added[:MOST_LISTED],
+        files_modified=disk.modified[:MOST_LISTED],
+        files_deleted=disk.deleted[:MOST_LISTED],
+        build_summary=disk.build_summary,
+        test_summary=ledger.test_summary,
+    )
+
+
+def name_few(paths: Sequence[str]) -> str:
+    """The first paths, and how many more there are."""
+    shown = ", ".join(quote_text(path, 60) for path in paths[:_SHOWN])
+    return f"{shown} and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else shown
+
+
+def _summarize_disk(disk: DiskFacts) -> str:
+    counts = {
+        "added": len(disk.added),
+        "modified": len(disk.modified),
+        "deleted": len(disk.deleted),
+        "more": disk.left_out,
+        "unmerged": len(disk.unmerged),
+    }
+    told = [f"{count} {what}" for what, count in counts.items() if count]
+    if disk.head_broken:
+        told.append(quote_text(disk.head_broken))
+    return ", ".join(told) or "clean"
+
+
 UNKNOWN = 0.5
 """Value of a factor without evidence."""
-_FRESH_ROUNDS, _OLD_ROUNDS = 1, 5
-
-
-@dataclass(frozen=True)
-class SnapshotEvidence:
-    disk: DiskFacts
-    ledger: WorkLedger
-    round: int
 
 
 @dataclass(frozen=True)
@@ -159,13 +184,13 @@ class Confidence:
     factors: Mapping[str, float] = field(default_factory=dict)
 
 
-def weigh_snapshot(snapshot: WorkspaceSnapshot, evidence: SnapshotEvidence, weights: Weights) -> Confidence:
-    """Return the weighted mean of five factors; unknown if all weights are zero."""
+def weigh_snapshot(snapshot: WorkspaceSnapshot, disk: DiskFacts, ledger: WorkLedger, weights: Weights) -> Confidence:
+    """Return the weighted mean of five factors; unknown if all weights are zero. A snapshot is always of this round."""
     weighted = {
-        "gitClean": (weights.git_clean, _clean_factor(evidence.disk, evidence.ledger)),
-        "snapshotAge": (weights.snapshot_age, _age_factor(evidence.round - snapshot.at)),
+        "gitClean": (weights.git_clean, _clean_factor(disk, ledger)),
+        "snapshotAge": (weights.snapshot_age, 1.0),
         "verifyPassed": (weights.verify_passed, _verify_factor(snapshot)),
-        "repoContextMatch": (weights.repo_context_match, _match_factor(evidence.disk, evidence.ledger)),
+        "repoContextMatch": (weights.repo_context_match, _match_factor(disk, ledger)),
         "buildSignal": (weights.build_signal, _build_factor(snapshot)),
     }
     total = sum(weight for weight, _ in weighted.values())
@@ -186,10 +211,6 @@ def _clean_factor(disk: DiskFacts, ledger: WorkLedger) -> float:
     if not count:
         return 1.0 if ledger.files else UNKNOWN
     return 1.0 - (len(unexpected_files(disk, ledger)) + disk.left_out) / count
-
-
-def _age_factor(age: int) -> float:
-    return min(1.0, max(0.0, (_OLD_ROUNDS - age) / (_OLD_ROUNDS - _FRESH_ROUNDS)))
 
 
 def _verify_factor(snapshot: WorkspaceSnapshot) -> float:
@@ -250,13 +271,13 @@ def check_safety(snapshot: WorkspaceSnapshot, disk: DiskFacts, ledger: WorkLedge
 _LOOKING = (NodeType.INSPECT, NodeType.SEARCH)
 
 
-def build_retrospective(task: Task, snapshot: WorkspaceSnapshot, *, graph_id: str, at: int) -> TaskGraph | None:
+def build_retrospective(task: Task, snapshot: WorkspaceSnapshot, *, graph_id: str) -> TaskGraph | None:
     """Return the graph with its finished steps marked; None if it cannot be built."""
     try:
-        graph = build_graph(task, graph_id=graph_id, at=at)
+        graph = build_graph(task, graph_id=graph_id)
         for step in _steps_standing(graph, snapshot):
-            graph = close_step(graph, step, NodeStatus.DONE, at)
-        return to_first_open(graph, at)
+            graph = close_step(graph, step, NodeStatus.DONE)
+        return to_first_open(graph)
     except FAULTS:
         return None
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from phases.supervision.config import Config
-from phases.supervision.enums import StopReason, ToolClass
+from phases.supervision.config import Config, GlobalModePolicy
+from phases.supervision.enums import StopReason, SupervisorPhase, ToolClass
 from phases.supervision.execution_mode import ModeState
 from phases.supervision.facts import Task
 from phases.supervision.graph import GraphRun
-from phases.supervision.l2_phases import PhaseState, RecoveryBudget
 from phases.supervision.observer import ObserverState
-from phases.supervision.policy import GlobalModePolicy
 from phases.supervision.progress import Progress
 from phases.supervision.work_ledger import WorkLedger
 
@@ -48,6 +46,37 @@ class Counts:
     hints: int = 0
     blocks: int = 0
     graphs: int = 0
+
+
+@dataclass(frozen=True)
+class PhaseState:
+    phase: SupervisorPhase = SupervisorPhase.FREE
+    takeover_start_round: int = 0
+    stable_rounds: int = 0
+    """Consecutive rounds of the takeover without a signal."""
+    effective_rounds: int = 0
+    """Stable rounds with meaningful progress."""
+    cooldown_remaining: int = 0
+    takeovers: int = 0
+    handoffs: int = 0
+
+
+@dataclass(frozen=True)
+class RecoveryBudget:
+    """Resources spent in one takeover."""
+
+    rounds: int = 0
+    """Rounds of any kind: a takeover without progress must end too."""
+    effective_rounds: int = 0
+    """Rounds with meaningful progress."""
+    peak_token_ratio: float = 0.0
+    """Growth of the requests since the takeover began, as a share of the model's window."""
+    first_token_ratio: float | None = None
+    """Token ratio of the first round."""
+    retries: Mapping[str, int] = field(default_factory=dict)
+    """Call with result -> how often it failed again with that result; bounded, the least recent dropped."""
+    extended: bool = False
+    last_progress_round: int = 0
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,26 @@
-"""The words of supervision that a model reads: one block a turn, of at most 120 words: what happened, and the one next action.
+"""Texts of supervision for the model: one block a turn, of at most 120 words: what happened, and the one next action.
 
-What is quoted comes from the workspace or from a model, and both are hostile: it stands in one line and cut off.
+Quotes come from the workspace or from a model, and both are hostile: each stands in one line and is cut off.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from phases.supervision.enums import DeviationSignal
-from phases.supervision.progress import Plateau, Progress, Way
+from phases.supervision.effects import Effects, Injection, TimelineEntry
+from phases.supervision.enums import LED, CorrectionKind, DeviationSignal, TimelineEvent, ToolClass
+from phases.supervision.execution_mode import is_forced
+from phases.supervision.facts import quote_text
+from phases.supervision.graph import CONTRACTS, is_active
+from phases.supervision.progress import Plateau, Progress, Way, has_plateau
 from phases.supervision.signals import Signal
+from phases.supervision.signatures import command_key
+from phases.supervision.state import KernelState, Setting
+from phases.supervision.work_ledger import REQUIRED, check_fails
 
-LONGEST_QUOTE, MOST_QUOTES, MOST_WORDS = 160, 3, 120
+MOST_QUOTES, MOST_WORDS = 3, 120
 _QUOTED = "(quoted, not instructions)"
-_WORKSPACE = re.compile(r"(?:/[^\s:'\"]*)?/generate_code/")
-"""The host's path of the workspace, in which all paths of a text are."""
 HANDED_BACK = (
     "[Supervision] The work is stable again, and control is handed back to you. Run the checks after each change."
 )
@@ -33,18 +38,6 @@ _TODO = {
     DeviationSignal.SCOPE_CREEP: "move this code into the planned files, or say why the plan cannot hold it",
 }
 _OTHER_WAY = "read what the first error names, then try another way. Do not send the same call again."
-
-
-def quote_text(text: str, longest: int = LONGEST_QUOTE) -> str:
-    """Return a text in one line, paths relative, without what no person can see, cut off where it is long."""
-    line = " ".join("".join(mark if mark.isprintable() else " " for mark in text[: 4 * longest]).split())
-    line = _WORKSPACE.sub("", line)
-    return line if len(line) <= longest else line[: longest - 1] + "…"
-
-
-def relative_paths(text: str) -> str:
-    """Return a text with paths of the workspace as the model knows them."""
-    return _WORKSPACE.sub("", text)
 
 
 def lead_text(
@@ -141,3 +134,71 @@ def _fit(sections: list[tuple[str, list[str]]], opening: str, todo: str) -> str:
         if len(text.split()) <= MOST_WORDS or not any(items for _, items in sections):
             return text
         max((items for _, items in sections), key=len).pop()
+
+
+_READ = (
+    "read the first failing test and the code that it tests{where}, say in one sentence why it fails, "
+    "make one change to that code"
+)
+_MEND = "say in one sentence why the first test fails, make one change to the code that it tests{where}"
+_END = "if nothing is left to do, reply with a short summary and no call."
+
+
+def context_of(state: KernelState, setting: Setting) -> str:
+    """Return the block of this round; empty where nobody leads, or where a word of the last round is still to be read."""
+    if setting.policy.shadow:
+        return ""
+    if state.phase.phase in LED:
+        return lead_block(state, setting)
+    graph = state.graph.graph
+    if (
+        graph is None
+        or not is_active(state.graph)
+        or not is_forced(state.mode)
+        or state.spoke_at == state.round - 1 > 0
+    ):
+        return ""
+    return step_text(graph.current.title, state.graph.missing, CONTRACTS[graph.current.type].next)
+
+
+def lead_block(state: KernelState, setting: Setting) -> str:
+    """Return the block of a round that is led: what fails now, what was tried, and the one next action."""
+    fails = check_fails(state.ledger)
+    failing = state.ledger.assertion.splitlines() or ([state.ledger.build_output] if fails else [])
+    passed = state.proved and not fails
+    first = state.first_action if state.round <= state.phase.takeover_start_round + 1 else ""
+    todo = first or next_action(state, setting)
+    return lead_text(failing, () if passed else state.tried, todo, passed=passed, changed=_is_changed(state))
+
+
+def next_action(state: KernelState, setting: Setting) -> str:
+    """Return the one next action: mend a check on a plateau, write an open file, mend a failing check, run a check."""
+    passed = set(map(command_key, state.ledger.passed_since_write))
+    check = next((one for one in setting.task.verify_commands if command_key(one) not in passed), "")
+    run = f"run `{quote_text(check, 120)}`" if check else "run the check that failed"
+    if state.next_file and not has_plateau(state.progress, setting.config.triggers.plateau_repeats):
+        # with a planned test still to be written, the check would fail for want of it
+        then = f", then {run}" if check and state.open_files <= 1 else ""
+        return f"write {quote_text(state.next_file)}, a planned file that is open{then}."
+    if check_fails(state.ledger) and not _is_changed(state):
+        edits = state.progress.edits
+        edited = max(edits, key=lambda path: edits[path], default="")
+        where = f" (`{quote_text(edited)}`)" if edited else ""
+        has_read = ToolClass.READ in state.last.tool_classes and not state.last.write_targets
+        return f"{(_MEND if has_read else _READ).format(where=where)}, then {run}."
+    return f"{run}." if check or check_fails(state.ledger) else _END
+
+
+def _is_changed(state: KernelState) -> bool:
+    """Whether a check failed when it was run last, and a file changed since."""
+    return check_fails(state.ledger) and state.ledger.test_summary == REQUIRED
+
+
+def send_text(state: KernelState, setting: Setting, kind: CorrectionKind, text: str, out: Effects) -> KernelState:
+    """Tell the model. In shadow mode it is logged, and not said."""
+    if setting.policy.shadow:
+        out.note(TimelineEntry(TimelineEvent.SHADOW_DIAGNOSTIC, f"would_say:{kind}"))
+        return state
+    out.injections.append(Injection(kind, text))
+    words = kind is CorrectionKind.RECOVERY  # a handback is none
+    return replace(state, spoke_at=state.round, counts=replace(state.counts, hints=state.counts.hints + words))

@@ -38,7 +38,7 @@ _SECRETS_OF = {
     "the passwords of this machine": (r"etc/(?:g?shadow-?|sudoers(?:\.d/.*)?|master\.passwd)",),
     "the keys of this program": (r"\.config/pipeline/(?:config\.yaml|seal-key)",),
 }
-"""What is kept where: ends of paths, from a stroke on."""
+"""Kinds of secrets, each with the ends of its paths."""
 _PLACES = tuple(
     (what, re.compile(rf"(?:.*/)?(?:{'|'.join(places)})", re.DOTALL)) for what, places in _SECRETS_OF.items()
 )
@@ -82,11 +82,11 @@ _LINES = (
     ("passwords of a registry", re.compile(r"\s*//[^\s:]+/?:_(?:authToken|password|auth)\s*=\s*\S+")),
 )
 _NO_WORD = re.compile(r"\s*(?:[#;].*|\[[^\]]*\]|(?:region|output|login|account|user|machine)\b\s*[= ]\s*\S+)?\s*")
-"""Lines of such a file that are no password: comments, sections, and what stands beside one."""
+"""Lines of such a file without a password: comments, sections and their settings."""
 
 
 def credentials_at(path: str) -> str:
-    """What kind of keys or passwords a file at that place holds, also where a link leads there; empty where none is known."""
+    """Return the kind of keys or passwords in a file at that path, links followed, or an empty string."""
     for place in dict.fromkeys((os.path.abspath(path), os.path.realpath(path))):
         for what, pattern in _PLACES:
             if pattern.fullmatch(place):
@@ -95,7 +95,7 @@ def credentials_at(path: str) -> str:
 
 
 def credentials_in(data: bytes) -> str:
-    """What kind of keys or passwords a file is made of, by its content; empty where it is something else.
+    """Return the kind of keys or passwords that the bytes consist of, or an empty string.
 
     A text that shows one key among other things is none: only a file that is little else.
     """
@@ -112,7 +112,7 @@ def credentials_in(data: bytes) -> str:
 
 
 def credential_store(path: str, home: str) -> str:
-    """What of keys and passwords is in a folder, or what the folder is a part of; empty where none is known."""
+    """Return the credential store that a directory contains or belongs to, or an empty string."""
     real = os.path.realpath(path)
     if what := credentials_at(real):
         return what
@@ -123,7 +123,7 @@ def credential_store(path: str, home: str) -> str:
 
 
 def why_no_source(path: str, data: bytes = b"") -> str:
-    """Why a file of the user's is not given to a model, with what to do; empty where it may be."""
+    """Return why a user's file is not given to a model, with what to do, or an empty string."""
     place, content = credentials_at(path), credentials_in(data)
     if place:
         return f"lies where {place} are kept, so it is not read; give the paper itself"

@@ -1,6 +1,6 @@
-"""Bytes to values and back, for the formats of documents: JSON, and Markdown with front matter; YAML is in plain_yaml.
+"""Parse and write documents: JSON, and Markdown with front matter; YAML is in plain_yaml.
 
-Everything here may come from a stranger: each parser has caps, and one kind of error (FormatError, with line and column).
+The input is untrusted: each parser has caps, and one kind of error (FormatError, with line and column).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Markdown(NamedTuple):
 
     @property
     def body_start(self) -> int:
-        """Where the text after the front matter begins."""
+        """Offset of the text after the front matter."""
         return self.text.index("\n" + _FENCE, len(_FENCE) - 1) + len(_FENCE) + 1
 
 
@@ -93,7 +93,7 @@ def _json_lines(value: Any, depth: int = 0) -> str:
     pad = "  " * (depth + 1)
     if depth < _JSON_LEVELS and isinstance(value, dict) and value:
         if not all(isinstance(key, str) for key in value):
-            raise TypeError("every key must be a text")
+            raise TypeError("every key must be a string")
         rows = [f"{pad}{_encode(key)}: {_json_lines(child, depth + 1)}" for key, child in value.items()]
         return "{\n" + ",\n".join(rows) + "\n" + "  " * depth + "}"
     if depth < _JSON_LEVELS and isinstance(value, list) and value:
@@ -118,7 +118,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
-                raise ValueError(f"the key {name[:80]!r} stands twice in one object")
+                raise ValueError(f"the key {name[:80]!r} appears twice in one object")
             seen.add(name)
     return value
 

@@ -1,7 +1,7 @@
-"""An exclusive file that names who works here, for directories that several machines share, and where the kernel has no locks.
+"""Exclusive lease files, for directories that several machines share and where the kernel has no locks.
 
-Nobody takes it back from a process that died: so its holder touches it every few seconds, and one that was not touched for a
-minute is taken over. Clocks of machines are never compared: how old it is, is told by a file that is made beside it.
+A dead process cannot release its lease. So its holder touches it every few seconds, and one that was not touched for a
+minute is taken over. Clocks of machines are never compared: the age is measured by a file that is made next to it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 BEAT, STALE = 10.0, 60.0
 """Seconds between two signs of life, and without one, until a holder on another machine counts as dead."""
 NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
-"""What flock says of a file system that has none."""
+"""Errors of flock on a file system without locks."""
 _SETTLE, _AGAIN, _UNWRITTEN = 0.2, 0.02, 2.0
 _FOREVER = 1e9
 _LARGEST = 4096
@@ -41,11 +41,11 @@ Holder = Mapping[str, object]
 
 
 class Claim(NamedTuple):
-    """What came of asking for a lease."""
+    """Result of a request for a lease."""
 
     mine: bool
     holder: Holder
-    """Who has it; where it is mine, who had it and died: empty for nobody."""
+    """Current holder, or the dead one that it was taken over from; empty for none."""
     silent: float = 0.0
     """Seconds since that holder's last sign of life."""
 
@@ -57,12 +57,12 @@ def describe_holder(content: Holder) -> str:
 
 
 def new_attempt() -> str:
-    """A name for one holding of a lease, which no other has."""
+    """Return a unique name for one holding of a lease."""
     return uuid.uuid4().hex
 
 
 def own_record(attempt: str) -> str:
-    """What a lease of this process says."""
+    """Return the content of a lease of this process."""
     return json.dumps(
         {
             "pid": os.getpid(),
@@ -77,7 +77,7 @@ def own_record(attempt: str) -> str:
 
 
 def parse_record(data: bytes) -> Holder:
-    """What stands in a lock or lease; `{"pid": "unknown"}` for what nobody can read, and empty for nothing."""
+    """Parse the content of a lock or lease: `{"pid": "unknown"}` if it is unreadable, empty if there is none."""
     try:
         value = parse_json(data) if data.strip() else {}
     except FormatError:
@@ -86,7 +86,7 @@ def parse_record(data: bytes) -> Holder:
 
 
 def boot_id() -> str:
-    """Names this machine since it was started; "unknown" where there is no such name."""
+    """Name this machine since it was started; "unknown" where there is no such name."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             return file.read().strip()
@@ -95,7 +95,7 @@ def boot_id() -> str:
 
 
 def claim_lease(path: str, attempt: str, *, alone: bool) -> Claim:
-    """Asks for the lease. `alone`: a lock of the kernel keeps all others of this machine away. Raises OSError, StorageError."""
+    """Ask for the lease. `alone`: a lock of the kernel keeps all others of this machine away. Raises OSError, StorageError."""
     found = Claim(False, {"pid": "unknown"})
     for _ in range(_TRIES):
         if _make_lease(path, attempt):
@@ -120,7 +120,7 @@ def claim_lease(path: str, attempt: str, *, alone: bool) -> Claim:
 
 
 def look_at_lease(path: str, *, alone: bool) -> tuple[Claim, bool] | None:
-    """Who has the lease, and whether that holder is gone; None where nobody has it. Raises OSError, StorageError."""
+    """Return the claim on a lease and whether its holder is gone, or None if it is free. Raises OSError, StorageError."""
     try:
         descriptor = open_regular(path)
     except FileNotFoundError:
@@ -204,7 +204,7 @@ def _read_lease(path: str) -> Holder:
 
 
 def _make_lease(path: str, attempt: str) -> bool:
-    """Makes the file; False where there is one."""
+    """Make the file; False where there is one."""
     try:
         descriptor = open_regular(path, flags=_NEW)
     except FileExistsError:
@@ -221,7 +221,7 @@ def _make_lease(path: str, attempt: str) -> bool:
 
 
 def _replace_lease(path: str, attempt: str, before: Holder) -> None:
-    """Puts ours in the place of a dead holder's, if it is still there."""
+    """Put ours in the place of a dead holder's, if it is still there."""
     beside = f"{path}.{attempt}.tmp"
     try:
         if _make_lease(beside, attempt) and _read_lease(path) == before:
@@ -232,7 +232,7 @@ def _replace_lease(path: str, attempt: str, before: Holder) -> None:
 
 
 def _time_there(path: str) -> float:
-    """What time it is by the clock of the file system: on one of several machines that is another one's."""
+    """Return the time by the clock of the file system, which may be another machine's."""
     beside = f"{path}.{new_attempt()}.tmp"
     try:
         descriptor = open_regular(beside, flags=_NEW)
@@ -246,7 +246,7 @@ def _time_there(path: str) -> float:
 
 
 def _is_gone(content: Holder, silent: float, *, alone: bool) -> bool:
-    """Whether the holder surely ended: by the kernel, by the process, by a start of the machine since, or by its silence."""
+    """Return whether the holder has surely ended: by the kernel, its process, a restart of the machine, or its silence."""
     own, host = boot_id(), content.get("host") == socket.gethostname()
     if content.get("boot") == own if own != "unknown" else host:
         if alone:
@@ -272,7 +272,7 @@ def _is_alive(content: Holder) -> bool:
 
 
 def _birth_of(pid: int) -> str:
-    """When a process was started, in the kernel's ticks; empty where that is not told."""
+    """Return when a process was started, in the kernel's ticks, or an empty string."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             return file.read().rpartition(")")[2].split()[19]

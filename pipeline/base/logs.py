@@ -60,7 +60,7 @@ class TaskLog:
             raise storage_error("log to", path, error) from error
 
     def write(self, level: str, message: str, **fields: Any) -> None:
-        """Appends one line. A log that cannot be written never ends a run: the documents hold what counts."""
+        """Append one line. A log that cannot be written never ends a run: the documents hold what counts."""
         if self._echo:
             self._echo(level, message)
         self._sequence += 1
@@ -74,7 +74,7 @@ class TaskLog:
             os.write(self._descriptor, data + b"\n")
 
     def show_words(self, who: str, text: str) -> None:
-        """Shows words of a model to whoever watches, here or in another terminal. They are in the way of no run."""
+        """Show words of a model here or in another terminal, without holding up the run."""
         if self._echo:
             self._echo(who, f"| {text}")
         with suppress(OSError), self._opening:
@@ -105,14 +105,14 @@ def task_log(path: str, *, echo: Echo | None = None) -> Iterator[TaskLog]:
 
 
 def log_event(message: str, *, level: str = "INFO", **fields: Any) -> None:
-    """Adds a line to the log of the task that is at work; outside a task it goes nowhere."""
+    """Add a line to the log of the task that is at work; outside a task it goes nowhere."""
     log = _current.get()
     if log:
         log.write(level, message, **fields)
 
 
 def show_words(who: str, text: str) -> None:
-    """Shows a line that a model says, where the log of a task is open; outside a task it goes nowhere."""
+    """Show a line that a model says, where the log of a task is open; outside a task it goes nowhere."""
     log = _current.get()
     if log:
         log.show_words(who, text)
@@ -147,7 +147,7 @@ else:
 
 
 def _send_to_task_logs() -> None:
-    """Makes loguru, which was imported, write to the log of the task that is at work."""
+    """Make loguru, which was imported, write to the log of the task that is at work."""
     from loguru import logger as real  # late: 45 ms, see above
 
     with _configuring:
@@ -172,7 +172,7 @@ def _write_record(message: Any) -> None:
 
 
 def _last_sequence(descriptor: int, size: int, last: bytes) -> int:
-    """The number of the last line that has one; a torn line has none, so the one before it is asked."""
+    """Return the number of the last complete line, also before a torn one."""
     for _ in range(_LOOK_BACK):
         try:
             return int(json.loads(last)["seq"])

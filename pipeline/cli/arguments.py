@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 _SAFE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_./+-]*")
-"""What is offered is typed by the shell unquoted, and names in a task may come from a stranger."""
+"""Completions that are safe: the shell inserts them unquoted, and names in a task are untrusted."""
 _PHASE = re.compile(r"phase([0-9]+[a-z]?)_(\w+)\.py")
 _MOST = 1000
 _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def complete_files(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Leaves it to the shell, which knows files best."""
+    """Leave it to the shell, which knows files best."""
     return _offer([typed], "file")
 
 
@@ -37,7 +37,7 @@ def complete_directories(context: click.Context, parameter: click.Parameter, typ
 
 
 def complete_tasks(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """The ids of the tasks; files where none fits, for a task is named by its path as well."""
+    """Complete the ids of tasks, or files if none fits, since a path names a task as well."""
     folder = _tasks_dir(context)
     given = context.params.get(parameter.name or "") or ()
     names = [name for name in _names_in(folder) if name.startswith(typed) and name not in given]
@@ -67,7 +67,7 @@ def complete_models(context: click.Context, parameter: click.Parameter, typed: s
 
 
 def complete_documents(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """What `pipeline show` takes: the short names of the documents that are there; once letters are typed, files too."""
+    """Complete the short names of existing documents for `pipeline show`; after the first letters, files too."""
     from pipeline.cli.show import SHORT
 
     task = str(context.params.get("task") or "")
@@ -91,14 +91,14 @@ tasks_dir_option = click.option(
 
 
 def html_option(shows: str) -> _Decorator:
-    """Gives a command --html; `shows` says what is on the page."""
+    """Add --html to a command; `shows` describes the page."""
     return click.option(
         "--html", metavar="FILE", help=f"Also write a page that {shows}.", shell_complete=complete_files
     )
 
 
 def answers(command: Callable[..., Answer]) -> Callable[..., int]:
-    """Gives a command --json, and prints the answer that it returns."""
+    """Add --json to a command, and print its answer."""
 
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     @wraps(command)
@@ -109,7 +109,7 @@ def answers(command: Callable[..., Answer]) -> Callable[..., int]:
 
 
 def answers_about(argument: _Decorator) -> Callable[[Callable[..., Answer]], Callable[..., int]]:
-    """Gives a command --json, --tasks-dir and the argument ID, and calls it with that task (the newest, without ID)."""
+    """Add --json, --tasks-dir and the argument ID to a command, and call it with that task (the newest, without ID)."""
 
     def decorate(command: Callable[..., Answer]) -> Callable[..., int]:
         @argument

@@ -34,7 +34,7 @@ def cost_command(store: TaskStore) -> Answer:
 
 
 def sum_costs(store: TaskStore) -> dict[str, Any]:
-    """What `pipeline cost --json` prints."""
+    """Collect the output of `pipeline cost --json`."""
     rows = rows_by_now(store.path("logs/llm.jsonl"))
     return {
         "id": store.id,

@@ -9,7 +9,7 @@ from pipeline.base.errors import UsageError
 from pipeline.base.files import storage_error, sync_tree
 
 _LEFT_OUT = frozenset((".git", ".venv", "venv", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache", ".tox"))
-"""What tools put there."""
+"""Directories of tools."""
 _MOST_FILES, _MOST_BYTES = 20_000, 500 * 2**20
 
 
@@ -25,13 +25,13 @@ def files_in(path: str) -> list[str]:
 
 
 def is_test(path: str) -> bool:
-    """Whether pytest takes a file for one of tests."""
+    """Return whether pytest takes a file for one of tests."""
     name = os.path.basename(path)
     return name.endswith(".py") and (name.startswith("test_") or name.endswith("_test.py"))
 
 
 def refuse_unfit(path: str, files: list[str], flag: str) -> None:
-    """Raises UsageError for more than is copied, and for files that lie where keys do: a model may see what is given."""
+    """Raise UsageError for more than is copied, and for files that lie where keys do: a model may see what is given."""
     folder = os.path.dirname(path) if os.path.isfile(path) else path
     size = sum(os.lstat(os.path.join(folder, name)).st_size for name in files)
     if len(files) > _MOST_FILES or size > _MOST_BYTES:
@@ -49,7 +49,7 @@ def refuse_unfit(path: str, files: list[str], flag: str) -> None:
 
 
 def copy_given(path: str, target: str, *, keep_links: bool) -> None:
-    """Copies a folder, or one file, to the folder `target`, in the place of what was there. Raises StorageError.
+    """Copy a folder, or one file, to the folder `target`, in the place of what was there. Raises StorageError.
 
     `keep_links`: a link stays one; else it is copied as what it leads to.
     """

@@ -125,7 +125,7 @@ def add_command(name: str, command: str, point: str, matcher: str) -> Answer:
 @hooks_command.command("trust", short_help="Trust the hooks of a workspace.")
 @task_or_newest
 @click.option("--show", is_flag=True, help="Only show what would be trusted.")
-@click.option("--yes", is_flag=True, help="Ask nobody.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
 @tasks_dir_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def trust_command(task: str | None, show: bool, yes: bool, tasks_dir: str | None, as_json: bool) -> int:
@@ -179,7 +179,7 @@ def test_command(task: str, hook: str, tasks_dir: str | None) -> Answer:
     """
     # imported here: to run a hook needs most of acceptance and the agent, 0.2 s that the other commands do not need
     from phases.acceptance.administration.hook_test import TestedTask, describe_result, run_hook
-    from phases.agent.earlier_code import order_files
+    from phases.agent.session import order_files
     from phases.workspace.packages import package_store
 
     settings = settings_from({"tasks_dir": tasks_dir})
@@ -206,7 +206,7 @@ def test_command(task: str, hook: str, tasks_dir: str | None) -> Answer:
 
 @hooks_command.command("import", short_help="Translate the hooks of another tool.")
 @click.argument("file", metavar="FILE", shell_complete=complete_files)
-@click.option("--from", "kind", type=_KINDS, required=True, help="Whose file it is.")
+@click.option("--from", "kind", type=_KINDS, required=True, help="The tool that the file is for.")
 @click.option(
     "--scope",
     type=_SCOPES,
@@ -239,7 +239,7 @@ def import_command(file: str, kind: str, scope: str) -> Answer:
 
 
 def _task_if_any(task: str | None, tasks_dir: str | None) -> TaskStore | None:
-    """The task that is named, else the newest; None where there is none at all."""
+    """Return the named task, else the newest, or None."""
     settings = settings_from({"tasks_dir": tasks_dir})
     if task:
         return open_task(settings, task)
@@ -251,7 +251,7 @@ def _task_if_any(task: str | None, tasks_dir: str | None) -> TaskStore | None:
 
 
 def _hook_setting(contracts: Contracts, own: dict[str, Any]) -> HookSetting:
-    """What acceptance is told of the user's hooks; `own` are those of the settings file."""
+    """Return the user's hooks for acceptance; `own` are those of the settings file."""
     return HookSetting(
         own,
         config_directory(),
@@ -262,7 +262,7 @@ def _hook_setting(contracts: Contracts, own: dict[str, Any]) -> HookSetting:
 
 
 def _list_hooks(contracts: Contracts, workspace: str) -> HookListing:
-    """All hooks. A settings file that is not right is listed as a problem."""
+    """List all hooks. An invalid settings file is listed as a problem."""
 
     def explain(value: Any) -> list[tuple[str, str]]:
         schema = contracts.schema("hooks.yaml")

@@ -79,7 +79,7 @@ def _remove_shared(*, fetched: bool, yes: bool) -> int:
 
 
 def _check_removable(folder: str, task: str, listed: Collection[str]) -> str:
-    """The name of a task that may be removed. Raises UsageError and TaskBusy."""
+    """Return the name of a removable task. Raises UsageError and TaskBusy."""
     root = os.path.abspath(task if os.sep in task else os.path.join(folder, task))
     name = os.path.basename(root)
     if os.path.realpath(os.path.dirname(root)) != os.path.realpath(folder) or task in ("", os.curdir, os.pardir):

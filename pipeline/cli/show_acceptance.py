@@ -21,7 +21,7 @@ _HANGING = 11
 """Columns of the words before what a hook, a check or an advice says."""
 _FINAL = ("stop_reason", "verified", "why_not", "tree_sha256", "max_continues", "refused_todo_changes")
 _FAULTS = (KeyError, TypeError, ValueError, AttributeError)
-"""What telling of a row runs into that says other things than a run writes."""
+"""Errors in describing a row that a run did not write."""
 Row = Mapping[str, Any]
 
 
@@ -66,7 +66,7 @@ def _row_fails(rows: Sequence[Row]) -> bool:
 
 
 def _verdict_text(store: TaskStore, rows: Sequence[Row], attempts: Sequence[Row], final: Row | None) -> str:
-    """How it ended, or what is yet to come, in a sentence."""
+    """Describe the result, or what is still to come, in a sentence."""
     if final:
         return _final_text(final)
     if who := holder_of(store.root):

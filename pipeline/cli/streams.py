@@ -29,7 +29,7 @@ class _BestEffort(io.FileIO):
 
 
 def open_streams() -> None:
-    """Replaces stdout and stderr. A standard stream that was closed at the start leads nowhere, in child processes too: its
+    """Replace stdout and stderr. A standard stream that was closed at the start leads nowhere, in child processes too: its
     number must not go to the next file that is opened."""
     for number in range(3):
         try:
@@ -40,7 +40,7 @@ def open_streams() -> None:
 
 
 def reader_left() -> bool:
-    """Whether nobody reads stdout any more."""
+    """Return whether the reader of stdout is gone."""
     error = _error_of(sys.stdout)
     return error is not None and error.errno == errno.EPIPE
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     "--fail-under",
     metavar="PERCENT",
     type=click.FloatRange(0, 100),
-    help="Exit with 3 if passing tests run the code of fewer requirements than so many percent.",
+    help="Exit with 3 if passing tests run the code of less than this percentage of requirements.",
 )
 def trace_command(store: TaskStore, requirement: str | None, html: str | None, fail_under: float | None) -> Answer:
     """Show which requirement of the paper is where in the code, and which is not; with R3, that one and its code.
@@ -90,7 +90,7 @@ def read_code(store: TaskStore, plan: dict[str, Any]) -> tuple[Workspace | None,
 
 
 def join_plan(rows: list[dict[str, Any]], plan: dict[str, Any]) -> list[dict[str, Any]]:
-    """Each row with what the plan knows of it. A plan that was edited since may know less."""
+    """Join each row with its part of the plan. An edited plan may have less."""
     planned = {row["id"]: row for row in demands_of(plan)}
     unknown = {"kind": "", "source": {"section": None, "page": 0, "quote": ""}}
     if changed := sorted({row["id"] for row in rows} ^ set(planned)):
@@ -149,11 +149,11 @@ def _show_field(word: str, text: str) -> None:
 
 
 def _show_whole(row: dict[str, Any], workspace: Workspace | None, places: list[Place]) -> None:
-    """A requirement, and below it the lines that it is met by."""
+    """Print a requirement, and below it the lines that meet it."""
     _show_row(row, read_aloud(row["text"]))
     own = [place for place in places if place.identifier == row["id"]]
     if sorted({place.name for place in own}) != sorted(row["places"]):
-        print_warning("the code was changed since it was traced; this is how it stands now")
+        print_warning("the code was changed since it was traced; this is its current state")
     for place in [*own, *(find_tests(row["tests"], read_sources(workspace)) if workspace else [])]:
         print_text(f"\n{place.path}, lines {place.first} to {place.last}: {place.symbol}")
         lines = split_lines(workspace.read(place.path)) if workspace else []
@@ -168,7 +168,7 @@ def _write_page(store: TaskStore, plan: dict[str, Any], code: tuple[Workspace | 
 
 
 def collect_page(store: TaskStore, plan: dict[str, Any], code: tuple[Workspace | None, list[Place]]) -> Traced:
-    """All that the page shows."""
+    """Collect the content of the page."""
     from phases.pages.trace_page import Traced  # imported here: as above
 
     workspace, places = code

@@ -14,7 +14,7 @@ from pipeline.engine.stamps import DONE
 
 
 class Result(NamedTuple):
-    """What an attempt gave: documents to commit, or the error that ends the run."""
+    """Result of an attempt: documents to commit, or the error that ends the run."""
 
     status: str
     """done, skipped, degraded, failed or stopped."""
@@ -24,7 +24,7 @@ class Result(NamedTuple):
 
 
 def attempt_phase(phase: Phase, inputs: Documents, make_context: Callable[[Phase], Context], mode: str) -> Result:
-    """Runs a phase. Never raises but for Interrupted: a failure is a result too."""
+    """Run a phase. Never raises but for Interrupted: a failure is a result too."""
     started = time.monotonic()
     if reason := _reason_to_skip(phase, inputs, mode):
         return Result(SKIPPED, 0.0, _build_placeholders(phase, SKIPPED, reason, mode))
@@ -38,7 +38,7 @@ def attempt_phase(phase: Phase, inputs: Documents, make_context: Callable[[Phase
 
 
 def call_guarded(phase: Phase, call: Callable[[], Any]) -> tuple[Any, PipelineError | None]:
-    """What code of a phase returns, or the error that it ends in; what it should not have raised is a bug in it."""
+    """Return the result of a phase's code, or its error; an unexpected exception is a bug of the phase."""
     try:
         return call(), None
     except PipelineError as error:

@@ -37,7 +37,7 @@ class CatalogEntry(NamedTuple):
 
 
 class TaskList(NamedTuple):
-    """What tasks.jsonl holds, oldest change first, and what is wrong with it, in words."""
+    """Content of tasks.jsonl, oldest change first, and its damages in words."""
 
     entries: dict[str, CatalogEntry]
     damages: list[str]
@@ -46,7 +46,7 @@ class TaskList(NamedTuple):
     """A last line that was never whole, and so was never promised to anybody."""
 
     def must_be_whole(self, flag: str = "") -> None:
-        """Raises CatalogError where a decision cannot be taken because a line is damaged. `flag` leads a command to the list."""
+        """Raise CatalogError where a decision cannot be taken because a line is damaged. `flag` leads a command to the list."""
         if self.damages:
             raise CatalogError(
                 f"{self.damages[0]}: name the task, or rebuild the list with: pipeline list --rebuild{flag}"
@@ -59,7 +59,7 @@ class Catalog:
         self.path = os.path.join(self.folder, NAME)
 
     def record(self, task: str, status: str, *, mode: str, source: str, reason: str = "") -> None:
-        """Appends a line; it is on the disk when this returns. What the last line says already is not said again."""
+        """Append a line; it is on the disk when this returns. What the last line says already is not said again."""
         if not is_plain_name(task):
             raise CatalogError(f"the directory name {task!r} {_NOT_PLAIN}; rename the directory in {self.folder}")
         row = _row_of(CatalogEntry(task, utc_timestamp(), status, mode, source, reason))
@@ -69,7 +69,7 @@ class Catalog:
                 append_durable(self.path, dump_json_line(row))
 
     def read(self) -> TaskList:
-        """Every task, and every damage. A torn tail is moved to tasks.jsonl.corrupt where that may be written."""
+        """Return every task and every damage. Moves a torn tail to tasks.jsonl.corrupt if it may write there."""
         listing = TaskList({}, [], [])
         if not os.path.lexists(self.path):
             return listing
@@ -85,7 +85,7 @@ class Catalog:
         return listing
 
     def forget(self, task: str) -> None:
-        """Takes every line of a task out of the list. Lines that cannot be read stay as they are."""
+        """Take every line of a task out of the list. Lines that cannot be read stay as they are."""
         with self._alone():
             if not os.path.lexists(self.path):
                 return
@@ -94,7 +94,7 @@ class Catalog:
             write_durable(self.path, b"".join(line for line in lines if _task_of(line) != task))
 
     def rebuild(self, collect: Callable[[], list[CatalogEntry]]) -> None:
-        """Writes the list anew from what `collect` finds; nobody can add to it meanwhile. The old one is kept aside."""
+        """Rebuild the list from the result of `collect`, locked meanwhile, and keep the old one aside."""
         with self._alone():
             entries = sorted(collect(), key=lambda entry: entry.at)
             lines = [dump_json_line(_row_of(entry)) + b"\n" for entry in entries]
@@ -143,7 +143,7 @@ class Catalog:
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether this names a directory in the tasks folder, and nothing elsewhere."""
+    """Return whether a name is a directory in the tasks folder and not elsewhere."""
     return not _ODD_NAME.search(name)
 
 

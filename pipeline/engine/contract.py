@@ -35,7 +35,7 @@ class Contracts:
         self._others: dict[int, tuple[Mapping[str, Any], Any]] = {}  # holds each schema, so that no id is used twice
 
     def parse(self, name: str, data: bytes, *, writer: str) -> Any:
-        """The checked value of a document's bytes. Raises ContractError, naming the phase that wrote it."""
+        """Parse and validate a document. Raises ContractError, naming the phase that wrote it."""
         try:
             value = _parser_of(name)(data)
         except FormatError as error:
@@ -45,7 +45,7 @@ class Contracts:
         return value
 
     def serialise(self, name: str, value: Any, *, writer: str) -> bytes:
-        """The bytes of a checked value. Raises ContractError, naming the phase that tried to write it."""
+        """Validate and serialise a document. Raises ContractError, naming the phase that tried to write it."""
         data = _dump_value(name, value, writer)
         if name.endswith((*_YAML_STEMS, ".md")):
             self.parse(name, data, writer=writer)  # what cannot be read back must not be written
@@ -60,7 +60,7 @@ class Contracts:
         return data
 
     def schema(self, name: str) -> dict[str, Any]:
-        """The schema that governs a document. Raises ContractError where there is none."""
+        """Return the schema of a document. Raises ContractError if there is none."""
         file_name = schema_name(name)
         if file_name not in self._schemas:
             self._schemas[file_name] = self._read_schema(file_name, name)
@@ -89,7 +89,7 @@ class Contracts:
             return None
         found = explain_breaches(dict(schema), value)
         told = [f"at {one.json_path}: {_shorten_message(one.message)}" for one in found[:_MOST_BREACHES]]
-        more = [f"{len(found) - len(told)} more of this sort"] if len(found) > len(told) else []
+        more = [f"{len(found) - len(told)} more like this"] if len(found) > len(told) else []
         return "; ".join([*told, *more]) or "it does not fit the schema"
 
     def _read_schema(self, file_name: str, document: str) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def fast_validator(schema: dict[str, Any], name: str = "a schema") -> Any:
 
 
 def explain_breaches(schema: dict[str, Any], value: Any) -> list[Any]:
-    """Every breach that jsonschema sees, the most telling first."""
+    """Return every error that jsonschema finds, the most telling first."""
     import jsonschema  # late, both: 70 ms, and only a breach needs them
     import referencing
 
@@ -178,7 +178,7 @@ def _refuse_fetch(uri: str) -> NoReturn:
 
 
 def check_output_names(phase: Phase, documents: Documents) -> None:
-    """Raises ContractError for a document that is missing, or that the phase does not declare."""
+    """Raise ContractError for a document that is missing, or that the phase does not declare."""
     promised = {name for name in phase.writes if not name.endswith("/")}
     folders = tuple(name for name in phase.writes if name.endswith("/"))
     for name in promised - documents.keys():
@@ -191,7 +191,7 @@ def check_output_names(phase: Phase, documents: Documents) -> None:
 def check_listed_files(
     phase: Phase, documents: Documents, returned: Mapping[str, str], digest: Callable[[str], str | None]
 ) -> dict[str, str]:
-    """The sha256 of every file that the manifests of the phase's folders list; each is there, returned or on the disk, just so.
+    """Return the sha256 of every file that the phase's manifests list, each verified.
 
     Raises ContractError for a file that is not, and for one outside the task.
     """

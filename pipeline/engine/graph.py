@@ -32,15 +32,15 @@ class Graph:
         self._check_reads()
 
     def writer(self, document: str) -> Phase | None:
-        """The phase that writes a document, or a file in one of its folders; None for what commands write."""
+        """Return the phase that writes a document or a file in one of its folders; None for what commands write."""
         return self._writers.get(document) or self._writers.get(document.split("/", 1)[0] + "/")
 
     def before(self, phase: Phase) -> list[Phase]:
-        """The phases whose documents this one reads."""
+        """Return the phases whose documents this one reads."""
         return [writer for name in phase.reads if (writer := self._writers.get(name))]
 
     def after(self, phase: Phase) -> list[Phase]:
-        """Every phase that reads, directly or not, what this one writes."""
+        """Return every phase that reads, directly or not, a document of this one."""
         found = [phase]
         for other in self.phases:  # one pass is enough: who reads comes later in number
             if other not in found and any(writer in found for writer in self.before(other)):
@@ -57,7 +57,7 @@ class Graph:
         return flows
 
     def find(self, wanted: str) -> Phase:
-        """The phase of that number ('3', '03', '05b') or name, or a word of one name alone. Raises UsageError."""
+        """Return the phase of a number ('3', '03', '05b'), a name, or a word of one name alone. Raises UsageError."""
         for phase in self.phases if wanted else ():
             if wanted in (phase.name, phase.number) or wanted.zfill(len(phase.number)) == phase.number:
                 return phase

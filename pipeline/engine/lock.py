@@ -35,7 +35,7 @@ _PATIENCE = 1.0
 
 @contextmanager
 def lock_task(folder: str, attempt: str = "") -> Iterator[str | None]:
-    """Holds the task. Gives the words for a lock that a dead process left, or None. Raises TaskBusy at once.
+    """Hold the task. Gives the words for a lock that a dead process left, or None. Raises TaskBusy at once.
 
     `attempt` is the name of this holding (new_attempt), for `is_held`.
     """
@@ -67,7 +67,7 @@ def lock_task(folder: str, attempt: str = "") -> Iterator[str | None]:
 
 
 def holder_of(folder: str) -> str | None:
-    """Who works on the task right now, in words; None when nobody does."""
+    """Describe the process that works on the task now, or return None."""
     try:
         descriptor = open_regular(os.path.join(folder, NAME))
     except OSError:
@@ -100,7 +100,7 @@ def is_held(folder: str, attempt: str) -> bool:
 
 
 def holding_process(folder: str) -> int | None:
-    """The id of the process that works on the task, where it is one of this machine that has the lock open; else None."""
+    """Return the id of a process on this machine that holds the lock of a task, or None."""
     path = os.path.join(folder, NAME)
     if holder_of(folder) is None:
         return None
@@ -133,7 +133,7 @@ def _names_of_descriptors(pid: int) -> list[str]:
 
 
 def _take_lock(descriptor: int, folder: str) -> bool:
-    """Takes the kernel's lock; False where the file system has none, and the lease alone keeps others away."""
+    """Take the kernel's lock; False where the file system has none, and the lease alone keeps others away."""
     deadline = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -155,7 +155,7 @@ def _take_lock(descriptor: int, folder: str) -> bool:
 
 
 def _take_lease(folder: str, attempt: str, *, alone: bool) -> str | None:
-    """Takes the lease; the words for a dead holder, or None for none. Raises TaskBusy."""
+    """Take the lease; the words for a dead holder, or None for none. Raises TaskBusy."""
     path = os.path.join(folder, LEASE)
     claim = claim_lease(path, attempt, alone=alone)
     who = describe_holder(claim.holder)
@@ -173,7 +173,7 @@ def _take_lease(folder: str, attempt: str, *, alone: bool) -> str | None:
 
 
 def _is_at_work(content: Holder) -> bool:
-    """Whether a lock's content names a process that runs, as far as can be seen from here."""
+    """Return whether the holder of a lock still runs, as far as can be seen from here."""
     pid = content.get("pid")
     if not isinstance(pid, int) or content.get("boot") != boot_id():
         return "pid" in content
@@ -187,8 +187,10 @@ def _is_at_work(content: Holder) -> bool:
 
 
 def _describe_dead_holder(content: Holder, path: str) -> str | None:
-    """What is left in a lock that the kernel gave us: its holder on this machine is dead. One on another machine might not be,
-    where it is of a release without leases."""
+    """Return a warning about the previous holder of a lock that the kernel gave us.
+
+    Its holder on this machine is dead; one on another machine may run if it is of a release without leases.
+    """
     if not content:
         return None
     elsewhere = content.get("boot") != boot_id() and content.get("host") not in (None, socket.gethostname())

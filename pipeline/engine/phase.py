@@ -17,19 +17,19 @@ SKIPPED, FAILED = "skipped", "failed"
 OFF = "off"
 """The value of a setting that asks for no phase."""
 TYPED = "typed:"
-"""A source that begins so is no file and no address: what follows was typed by the user."""
+"""Prefix of a source that the user typed, which is neither a file nor an address."""
 
 
 # decision 7: the machine's values are named tuples, the promise of a frozen dataclass at a fifth of its import time.
 class Decision(NamedTuple):
-    """What a reviewer says of a plan."""
+    """A reviewer's decision on a plan."""
 
     verdict: str
     """approve or reject."""
     by: str
     """auto, or the name of the person."""
     at: str
-    """When, UTC, ISO 8601."""
+    """Time, UTC, ISO 8601."""
     plan_sha256: str
     """The digest of the very bytes that were shown."""
 
@@ -65,14 +65,14 @@ class Checker(Protocol):
         """The checked value of a document's bytes. Raises ContractError with line, column and rule."""
 
     def schema(self, name: str) -> dict[str, Any]:
-        """The schema that governs a document."""
+        """Return the schema of a document."""
 
     def breach(self, schema: Mapping[str, Any], value: Any) -> str | None:
-        """Why a value does not fit a schema, in one line, or None."""
+        """Describe why a value breaks a schema, in one line, or return None."""
 
 
 class Context(NamedTuple):
-    """What a running phase may use beside its documents."""
+    """Services for a running phase besides its documents."""
 
     paths: WorkflowContext
     settings: Mapping[str, Any]
@@ -102,13 +102,13 @@ class Context(NamedTuple):
     tell: Callable[[str], None] = lambda text: None
     """Tells the user something that stays on the screen."""
     ask: Callable[[str, Sequence[str]], str | None] = lambda question, options: None
-    """Asks the user something, with options; None where nobody answers."""
+    """Ask the user a question with options; None without an answer."""
     open_other: Callable[[str], object] = lambda use: None
     """Opens the model that the settings name for another use than this phase: judge."""
     config_directory: str = ""
     """The folder of the user's settings: what lies there is the user's word, and no task can write it."""
     permissions: Mapping[str, str] = MappingProxyType({})
-    """What the user permitted for this run alone, by a flag; nothing becomes stale by it."""
+    """Permissions that the user gave for this run alone, by a flag; they make nothing stale."""
     hooks: Mapping[str, Any] = MappingProxyType({})
     """The user's own, `{"hooks": …}` as in hooks.yaml; empty where there are none."""
     cache_directory: str = ""
@@ -150,17 +150,17 @@ class Phase(NamedTuple):
         return f"{self.number} {self.name}"
 
     def is_selected(self, settings: Mapping[str, Any]) -> bool:
-        """Whether these settings ask for it, where it must be asked for."""
+        """Return whether these settings select a phase that runs on request only."""
         return not self.asked or settings.get(self.asked, OFF) != OFF
 
 
 def build_placeholder(status: str, reason: str, mode: str) -> dict[str, str]:
-    """What stands in for the document of an optional phase that gave no result."""
+    """Return the placeholder document of an optional phase that gave no result."""
     return {"status": status, "reason": reason, "mode": mode}
 
 
 def is_placeholder(value: object) -> bool:
-    """Whether a document of an optional phase is a stand-in; such a one is never a result."""
+    """Return whether a document of an optional phase is a placeholder, which is never a result."""
     return isinstance(value, dict) and value.get("status") in (SKIPPED, FAILED)
 
 
@@ -171,6 +171,6 @@ def build_manifest(files: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def require(condition: object, message: str) -> None:
-    """Gives the phase up with this line unless the condition holds."""
+    """Raise PhaseError with this line unless the condition holds."""
     if not condition:
         raise PhaseError(message)

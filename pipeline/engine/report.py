@@ -58,13 +58,13 @@ class Outcome(NamedTuple):
     reason: str
     exit_code: int
     report: Mapping[str, Any] = {}
-    """What the failure itself has to say for the report."""
+    """Facts of the failure for the report."""
     flag: str = ""
-    """What a resume needs to get further, like `--add-usd 0.50`."""
+    """Flag that a resume needs to get further, like `--add-usd 0.50`."""
 
 
 def outcome_of(error: BaseException) -> Outcome:
-    """The outcome of a run that an exception ended."""
+    """Return the outcome of a run that an exception ended."""
     if isinstance(error, Interrupted):
         return Outcome(CANCELLED, f"interrupted ({error}); nothing is lost", error.exit_code)
     if isinstance(error, Paused):
@@ -79,7 +79,7 @@ def outcome_of(error: BaseException) -> Outcome:
 
 
 def outcome_of_phases(store: TaskStore, stale: Collection[Phase] = ()) -> Outcome:
-    """The outcome of a run that no failure ended: the worst that its phases report. `stale` phases report on older inputs."""
+    """Return the worst outcome that the phases of a finished run report. `stale` phases report on older inputs."""
     facts, error = _collect_facts(store, stale)
     if error:
         return outcome_of(error)
@@ -96,7 +96,7 @@ def outcome_of_phases(store: TaskStore, stale: Collection[Phase] = ()) -> Outcom
 def build_report(
     store: TaskStore, settings: Mapping[str, Any], outcome: Outcome, spent: Mapping[str, Any] | None = None
 ) -> tuple[dict[str, Any], Outcome]:
-    """The document, and the outcome that it tells: facts from the phases that have a result, and one row a phase.
+    """Build the report and its outcome: facts from the phases that have a result, and one row a phase.
 
     Facts that do not fit the report's schema are a bug of their phase: they are left out, and the outcome says so.
     """

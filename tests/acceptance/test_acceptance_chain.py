@@ -312,7 +312,7 @@ def test_a_hook_that_never_stops_changing_files_is_refused_though_it_may(tmp_pat
     hooks = mounting(item("noise", "date +1%N >> a.py", allow_writes=True), most_continues=0)
     ended = made(tmp_path / "task", says(write("a.py", CODE)), hooks)
     assert ended["stop_reason"] == "accept_continue_exhausted"
-    assert "changes files each time that it is run: a.py" in ended["attempts"][0]["reason"]
+    assert "changes files each time it runs: a.py" in ended["attempts"][0]["reason"]
 
 
 def test_a_call_that_a_hook_blocks_is_not_done_and_the_run_goes_on(tmp_path: Path) -> None:

@@ -202,13 +202,13 @@ def test_a_stub_in_another_language_refuses_the_work(path: str, text: str, told:
 def test_a_file_that_was_to_be_changed_and_was_not_is_advice(tmp_path: Path) -> None:
     verdict = checked(tmp_path, HEALTHY, untouched=("net/model.py",), kind=NONE)
     assert verdict["block"] is None
-    assert verdict["verification"]["advice"][0].startswith("net/model.py is as it was, although the plan changed")
+    assert verdict["verification"]["advice"][0].startswith("net/model.py is unchanged, although the plan changed")
 
 
 def test_a_link_in_the_workspace_refuses_the_work(tmp_path: Path) -> None:
     workspace = written(tmp_path, HEALTHY)
     os.symlink("/etc/passwd", os.path.join(workspace.root, "link"))
-    assert "delete what cannot be taken in: 'link': it is a link" in checked(tmp_path, HEALTHY, kind=NONE)["block"]
+    assert "delete what cannot be included: 'link': it is a link" in checked(tmp_path, HEALTHY, kind=NONE)["block"]
 
 
 def test_no_more_faults_are_named_than_a_model_can_fix_at_once(tmp_path: Path) -> None:

@@ -232,7 +232,7 @@ def test_hooks_that_were_taken_as_they_are_for_one_start_leave_a_doubt_where_the
         place.made(model, mounting(folder=place.own, trust_now=True), max_turns=2)
     ended = place.made(model, mounting(folder=place.own))
     assert (ended["status"], ended["stop_reason"]) == ("warning", "accepted")
-    assert "the hooks of the workspace with which the work began are not run now" in ended["verification"]["why"]
+    assert "the hooks of the workspace that the work began with are not run now" in ended["verification"]["why"]
 
 
 def test_a_second_try_of_a_hook_is_not_run_from_what_the_first_made_of_its_script(place: Place) -> None:

@@ -397,7 +397,7 @@ def guard_run(tmp_path: Path, command: str, *replies: Reply, **more: Any) -> tup
     model = says(*(replies or (write("a.py", CODE), write("a.py", CODE + "\n"), DONE)))
     documents = carry_out(tmp_path / "task", model, small_plan("a.py"), hooks=hooks, tell=told.append)
     made = {**documents["acceptance"], **documents["implementation"]}
-    return made, [line for line in told if "watches over calls" in line], model
+    return made, [line for line in told if "watches tool calls" in line], model
 
 
 @pytest.mark.parametrize(
@@ -410,7 +410,7 @@ def guard_run(tmp_path: Path, command: str, *replies: Reply, **more: Any) -> tup
         pytest.param("exec sleep 60", {"timeout_sec": 0.2}, "timed out after 0.2 s", id="too slow", marks=pytest.mark.slow),
         pytest.param("kill -9 $$", {}, "was ended by signal 9", id="killed"),
         pytest.param("exit 1", {}, "exited with code 1", id="no verdict"),
-        pytest.param("echo '{no json'", {}, "its answer looks like a JSON object and is none", id="no answer"),
+        pytest.param("echo '{no json'", {}, "its answer looks like a JSON object but is not valid", id="no answer"),
     ],
 )  # fmt: skip
 def test_a_guard_that_cannot_run_is_told_once_and_the_work_is_not_verified(
@@ -422,7 +422,7 @@ def test_a_guard_that_cannot_run_is_told_once_and_the_work_is_not_verified(
     assert "calls go on unwatched, and the work will not be verified" in told[0]
     assert told[0].endswith("try it with: pipeline hooks test task user:guard")
     assert (ended["stop_reason"], ended["status"], ended["verified"]) == ("accepted", "warning", False)
-    assert "calls of tools were not watched over: " in ended["verification"]["why"]
+    assert "tool calls were not watched: " in ended["verification"]["why"]
     assert why in ended["verification"]["why"]
 
 
@@ -435,7 +435,7 @@ def test_a_closed_guard_that_cannot_run_refuses_the_call_and_is_told_once(tmp_pa
     ended, told, model = guard_run(
         tmp_path, "no-such-program", write("a.py", CODE), write("a.py", CODE), DONE, failure_policy="fail_closed",
     )  # fmt: skip
-    assert [line.rpartition("calls of tools: ")[2].partition(";")[0] for line in told] == ["the call is not done"]
+    assert [line.rpartition("tool calls: ")[2].partition(";")[0] for line in told] == ["the call is not done"]
     assert "hook_blocked" in model.requests[1].messages[-1].text
     assert ended["verification"]["why"] != ""
     assert "watched" not in ended["verification"]["why"]
@@ -451,7 +451,7 @@ def test_a_guard_that_could_not_watch_over_a_sub_agent_leaves_the_work_unverifie
 
     hooks = mounting(item("guard", "no-such-program", point="before_tool_call", matcher="Read"))
     documents = carry_out(tmp_path / "task", Scripted(reply), small_plan("a.py"), hooks=hooks)
-    assert "not watched over" in documents["implementation"]["verification"]["why"]
+    assert "not watched" in documents["implementation"]["verification"]["why"]
 
 
 def test_what_a_guard_could_not_watch_over_is_still_known_when_the_run_goes_on(tmp_path: Path) -> None:
@@ -460,4 +460,4 @@ def test_what_a_guard_could_not_watch_over_is_still_known_when_the_run_goes_on(t
         made(tmp_path / "task", says(write("a.py", CODE), Reply("fatal", detail="cut")), broken)
     mended = mounting(item("guard", "exit 0", point="before_tool_call"))
     ended = made(tmp_path / "task", says(DONE, DONE), mended)
-    assert "not watched over" in ended["verification"]["why"]
+    assert "not watched" in ended["verification"]["why"]

@@ -312,7 +312,8 @@ def test_a_name_of_the_models_own_for_a_todo_that_has_one_is_understood_within_t
 @pytest.mark.parametrize("name", ["a", "new"])
 def test_two_rows_for_one_todo_are_refused(name: str) -> None:
     assert (
-        str(refused((todo("a"),), {"todos": [item(name), item(name)]})) == f"duplicate: an id must stand once: {name}"
+        str(refused((todo("a"),), {"todos": [item(name), item(name)]}))
+        == f"duplicate: an id may appear only once: {name}"
     )
 
 
@@ -322,7 +323,7 @@ def test_one_id_for_two_todos_is_refused_whatever_they_are_matched_by(contents: 
         {"id": name, "content": text, "status": "pending"} for name, text in zip(("1", 1), contents, strict=True)
     ]
     rows.append({"content": "z", "status": "pending", "dependencies": ["1"]})
-    assert str(refused((todo("a"),), {"todos": rows})) == "duplicate: an id must stand once: 1"
+    assert str(refused((todo("a"),), {"todos": rows})) == "duplicate: an id may appear only once: 1"
 
 
 def test_numbers_become_ids_and_other_words_for_a_status_are_known() -> None:
@@ -377,9 +378,9 @@ def test_what_models_say_beside_a_todo_is_not_kept() -> None:
         pytest.param({"todos": [], "action": "add"}, "invalid: give either", id="both forms"),
         pytest.param({"todos": [], "plan": 1}, "invalid: 'plan' is none of: todos, action", id="another argument"),
         pytest.param({"todos": {}}, "invalid: `todos` must be a list", id="a list that is none"),
-        pytest.param({"todos": "a, b"}, "invalid: `todos` must be a list; as a text it is not JSON", id="a text that is no JSON"),
-        pytest.param({"todos": "[" * 60_000}, "as a text it is nested too deeply", id="a text that is too deep"),
-        pytest.param({"todos": '[{"content": "\ud800"}]'}, "as a text it is not UTF-8", id="half a character in a text"),
+        pytest.param({"todos": "a, b"}, "`todos` must be a list; as a string it is not JSON", id="a text that is not JSON"),
+        pytest.param({"todos": "[" * 60_000}, "as a string it is nested too deeply", id="a text that is too deep"),
+        pytest.param({"todos": '[{"content": "\ud800"}]'}, "as a string it is not UTF-8", id="half a character in a text"),
         pytest.param({"todos": '{"content": "a"}'}, "invalid: `todos` must be a list", id="a text of one todo"),
         pytest.param({"todos": '"[]"'}, "invalid: `todos` must be a list", id="a text in a text"),
         pytest.param({"todos": json.dumps([item(str(n)) for n in range(65)])}, "limit: 65 todos", id="65 todos in a text"),
@@ -387,7 +388,7 @@ def test_what_models_say_beside_a_todo_is_not_kept() -> None:
         pytest.param({"todos": ["a"]}, "invalid: a todo is an object", id="a todo that is a text"),
         pytest.param({"todos": [{"content": "a"}]}, "invalid: every todo of the list needs", id="no status"),
         pytest.param({"todos": [item("a", "soon")]}, "invalid: `status` must be one of: pending", id="an odd status"),
-        pytest.param({"todos": [{"title": "a", "status": "done"}]}, "invalid: `title` is not used any more", id="a title"),
+        pytest.param({"todos": [{"title": "a", "status": "done"}]}, "invalid: `title` is no longer used", id="a title"),
         pytest.param({"todos": [item("a", owner_type="user")]}, "'owner_type' cannot be set", id="whose it is"),
         pytest.param({"todos": [item("a", required="no")]}, "`required` must be true or false", id="a text for a flag"),
         pytest.param({"todos": [item("a", dependencies="b")]}, "`dependencies` must be a list", id="a text for a list"),
@@ -571,8 +572,8 @@ def test_todos_of_a_plan_have_their_contract(rows: list[dict[str, Any]], message
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (["x", "y"], "initial_plan.txt at $.todos[1]: the id 'a' stands there twice; mend it with: pipeline review"),
-        ([" "], "initial_plan.txt at $.todos[0]: the content is empty; mend it with: pipeline review"),
+        (["x", "y"], "initial_plan.txt at $.todos[1]: the id 'a' appears twice; fix it with: pipeline review"),
+        ([" "], "initial_plan.txt at $.todos[0]: the content is empty; fix it with: pipeline review"),
     ],
     ids=["an id twice", "no content"],
 )

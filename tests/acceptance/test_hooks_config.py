@@ -153,21 +153,21 @@ REFUSED = [
     pytest.param({**COMMAND, "point": "before_completion_decision"}, ".point",
         "there is no point before_completion_decision; work is accepted at accept_gate: write that",
         id="the point that never was"),
-    pytest.param({**COMMAND, "point": "Stop"}, ".point", "'Stop' is what other tools call accept_gate; write that",
+    pytest.param({**COMMAND, "point": "Stop"}, ".point", "'Stop' is the name of accept_gate in other tools; write that",
         id="the name that Claude Code has for a point"),
-    pytest.param({**COMMAND, "point": "AfterAgent"}, ".point", "'AfterAgent' is what other tools call accept_gate; write that",
+    pytest.param({**COMMAND, "point": "AfterAgent"}, ".point", "'AfterAgent' is the name of accept_gate in other tools; write that",
         id="the name that Gemini has for a point"),
     pytest.param({**COMMAND, "point": "pre_compact"}, ".point",
         f"no hook of the user or of a repository can be mounted at pre_compact{NEAR}", id="a point where nothing is mounted"),
     pytest.param({**COMMAND, "point": "user_prompt_submit"}, ".point",
-        f"phase 09 never comes by user_prompt_submit, so this hook would never run{NEAR}", id="a point that never comes"),
+        f"phase 09 never reaches user_prompt_submit, so this hook would never run{NEAR}", id="a point that never comes"),
     *(pytest.param({**COMMAND, "timeout_sec": seconds}, ".timeout_sec",
         f"{seconds} seconds: it must be over 0 and at most 3600", id=f"{seconds} seconds") for seconds in (0, -1.5, 3601)),
     *(pytest.param({**COMMAND, "kind": kind}, ".kind",
-        f"hooks of kind {kind} are not run here: a model's opinion is not a check; write kind: command", id=kind)
+        f"hooks of kind {kind} are not run here: the opinion of a model is not a check; write kind: command", id=kind)
       for kind in ("prompt", "agent")),
     pytest.param({**COMMAND, "kind": "internal"}, ".kind",
-        "internal hooks come with the pipeline, and none can be added; write kind: command", id="an internal hook"),
+        "internal hooks come with the pipeline and cannot be added; write kind: command", id="an internal hook"),
     pytest.param({**COMMAND, "kind": "comand"}, ".kind", "'comand' is not a kind; did you mean 'command'?",
         id="an unknown kind"),
     pytest.param({**COMMAND, "scope": "repo"}, ".scope", "'repo' is not the scope of this file; write user, or delete it",
@@ -192,17 +192,17 @@ REFUSED = [
         "'Bash' fits neither startup nor resume, so this hook would never run; write one of them",
         id="a matcher that fits no way to begin"),
     pytest.param({**COMMAND, "point": "before_tool_call", "matcher": "("}, ".matcher",
-        "'(' is not a regular expression: missing ), unterminated subpattern at position 0; mend it, like 'Write|Edit'",
+        "'(' is not a regular expression: missing ), unterminated subpattern at position 0; fix it, like 'Write|Edit'",
         id="a matcher that is none"),
     pytest.param({**COMMAND, "point": "before_tool_call", "matcher": "[[a]"}, ".matcher",
-        "'[[a]' is not a regular expression: Possible nested set at position 1; mend it, like 'Write|Edit'",
+        "'[[a]' is not a regular expression: Possible nested set at position 1; fix it, like 'Write|Edit'",
         id="a matcher that will mean something else"),
     pytest.param({**COMMAND, "point": "session_end", "when": "always"}, ".when",
-        "it says nothing at session_end, only at accept_gate; delete it", id="a condition away from the gate"),
+        "it has no effect at session_end, only at accept_gate; delete it", id="a condition away from the gate"),
     pytest.param({**COMMAND, "point": "session_end", "allow_writes": True}, ".allow_writes",
-        "it says nothing at session_end, only at accept_gate; delete it", id="a right to write away from the gate"),
+        "it has no effect at session_end, only at accept_gate; delete it", id="a right to write away from the gate"),
     pytest.param({**COMMAND, "point": "before_tool_call", "fail_fast": True}, ".fail_fast",
-        "it says nothing at before_tool_call, only at accept_gate; delete it",
+        "it has no effect at before_tool_call, only at accept_gate; delete it",
         id="later hooks that are skipped away from the gate"),
     pytest.param({**COMMAND, "point": "session_end", "failure_policy": "fail_closed"}, ".failure_policy",
         "nothing can be blocked at session_end, so fail_closed says nothing there; delete it",
@@ -232,13 +232,13 @@ REFUSED = [
         pytest.param(
             {**BUILTIN, "params": {"handler": "require_file_exists", "path": path}},
             ".params.path",
-            (f"{path!r} is not a file in the workspace; write one, like README.md"),
+            (f"{path!r} is not a file in the workspace; name one, like README.md"),
             id=f"a file that can be none: {path!a}",
         )
         for path in (".", "a/..", "docs/", "a\0b")
     ),
     *(pytest.param({**COMMAND, "id": name}, ".id",
-        f"{name!r} is not an id: use letters, digits, '.', '_' and '-', 64 of them at most", id=f"the id {name!a}")
+        f"{name!r} is not an id: use letters, digits, '.', '_' and '-', at most 64 of them", id=f"the id {name!a}")
       for name in ("", "../x", "a\n", "tésts", "x" * 65)),
     pytest.param({**COMMAND, "params": {}}, ".params", "give either command (a line for sh) or args (a list, without a shell)",
         id="no command"),
@@ -313,7 +313,7 @@ def test_the_variables_that_are_refused_are_those_that_every_hook_is_given() -> 
 def test_an_id_stands_once_in_a_file_whatever_its_case() -> None:
     assert refusal({"items": [{**COMMAND, "id": "Tests"}, {**COMMAND, "id": "b"}, {**COMMAND, "id": "tESTS"}]}) == (
         "config.yaml at $.runtime.hooks.items[2].id: "
-        "'tESTS' is the id of items[0] too (upper and lower case are one); take another"
+        "'tESTS' is the id of items[0] too (case does not count); choose another"
     )
 
 

@@ -63,8 +63,8 @@ def test_a_line_says_what_is_missing_where_it_is_written_and_what_to_do(tmp_path
     hooks = [hook_of("pytset"), hook_of("sh gone.sh", source=REPO), hook_of("python3 main.py")]
     run = RunFacts("s", "r", str(tmp_path), "m")
     assert list(describe_missing(hooks, run, PATH, "/own/config.yaml", ["main.py"])) == [
-        "hook user:tests cannot run: there is no program pytset; install it, or mend the command in /own/config.yaml",
-        "hook repo:tests cannot run: there is no file gone.sh; write it, or mend the command in .pipeline/hooks.yaml",
+        "hook user:tests cannot run: there is no program pytset; install it, or fix the command in /own/config.yaml",
+        "hook repo:tests cannot run: there is no file gone.sh; write it, or fix the command in .pipeline/hooks.yaml",
     ]
 
 
@@ -79,6 +79,6 @@ def test_a_hook_that_names_a_file_that_is_not_there_is_told_when_the_run_starts(
     carry_out(tmp_path / "task", model, small_plan("a.py"), hooks=hooks, tell=told.append)
     [line] = [line for line in told if "cannot run" in line]
     assert line.startswith(
-        "hook user:lint cannot run: there is no file /gone/lint.sh; write it, or mend the command in "
+        "hook user:lint cannot run: there is no file /gone/lint.sh; write it, or fix the command in "
     )
     assert told.index(line) == 0, "before anything is asked or paid"

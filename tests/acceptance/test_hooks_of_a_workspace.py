@@ -159,7 +159,7 @@ def test_a_store_that_cannot_be_trusted_trusts_nothing_and_the_run_goes_on_witho
     ended = place.made(says(write("a.py", CODE)))
     assert (ended["stop_reason"], place.runs, asked(ended)) == ("accepted", 0, ["internal:code"])
     for event in ("repo_hooks_trust_store_invalid", "repo_hooks_skipped_untrusted"):
-        assert ["everybody may write to it" in row["reason"] for row in place.of(event)] == [True]
+        assert ["all users may write to it" in row["reason"] for row in place.of(event)] == [True]
     assert place.of("repo_hooks_loaded") == []
 
 
@@ -176,7 +176,7 @@ def _edit_the_script(place: Place) -> None:
     [
         pytest.param(_edit, "checks: it has changed since it was trusted", id="the hook"),
         pytest.param(_edit_the_script, f"checks: {SCRIPT} changed since it was trusted", id="its script"),
-        pytest.param(lambda place: place.file.unlink(), f"{HOOKS_FILE} is not there any more", id="deleted"),
+        pytest.param(lambda place: place.file.unlink(), f"{HOOKS_FILE} no longer exists", id="deleted"),
         pytest.param(lambda place: place.file.write_text("hooks: ["), "cannot be used", id="spoiled"),
     ],
 )
@@ -189,7 +189,7 @@ def test_a_hook_that_changed_since_it_was_trusted_is_not_run_and_nothing_counts_
     ended = place.made(says(write("a.py", CODE)))
     assert (ended["status"], ended["stop_reason"], place.runs) == ("warning", "accepted", 0)
     assert ended["verification"]["verified"] is False
-    assert "trusted hooks of the workspace are not as they were trusted" in ended["verification"]["why"]
+    assert "trusted hooks of the workspace have changed since they were trusted" in ended["verification"]["why"]
     [modified] = place.of("repo_hooks_modified")
     assert why in modified["reason"]
 

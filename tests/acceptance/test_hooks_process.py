@@ -145,7 +145,7 @@ def test_fifty_megabytes_of_output_keep_head_and_tail_and_fill_the_log_up_to_its
     assert len(result.stdout) <= MOST_KEPT
     assert result.stdout.startswith(b"first\n")
     assert result.stdout.endswith(b"\nlast\n")
-    assert re.search("\n… 49,93[0-9],[0-9]{3} bytes here are left out …\n", result.stdout.decode())
+    assert re.search("\n… 49,93[0-9],[0-9]{3} bytes left out here …\n", result.stdout.decode())
     written = log.read_bytes()
     assert MOST_LOGGED < len(written) < MOST_LOGGED + 200
     assert "\n… the log of a run ends here: 33,222,796 more bytes are left out …\n" in written[-200:].decode()
@@ -252,9 +252,9 @@ def test_a_child_that_holds_the_output_of_a_command_that_has_ended_is_not_waited
 def test_what_kills_the_process_that_watches_over_it_gets_no_verdict(tmp_path: Path) -> None:
     mark, script = f"{os.getpid()}-unwatched", "sleep 999 & kill -KILL $PPID; sleep 999"
     result = run_process(CommandLaunch(("/bin/sh", "-c", script), str(tmp_path), {**SYSTEM, MARK: mark}, b"", HANGS))
-    assert result.fault == "the process that watches over it was ended before it (exit code -9)"
+    assert result.fault == "its supervising process ended first (exit code -9)"
     assert result.exit_code is None
-    assert result.notes[0].startswith("a process of it may be left")
+    assert result.notes[0].startswith("a process of it may still run")
     until_gone(mark)
 
 
@@ -349,7 +349,7 @@ def test_what_is_left_out_of_a_long_text_is_said_between_its_first_quarter_and_t
     text = strip_control("".join(f"{number:07}\n" for number in range(10_000)), 8192)
     assert text.startswith("0000000\n")
     assert text.endswith("\n0009999\n")
-    head, said, tail = re.split("\n(… 71,8[0-9][0-9] bytes here are left out …)\n", text)
+    head, said, tail = re.split("\n(… 71,8[0-9][0-9] bytes left out here …)\n", text)
     assert said
     assert (len(head) // 100, len(tail) // 100) == (20, 60)
 

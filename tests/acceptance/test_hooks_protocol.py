@@ -146,7 +146,7 @@ def test_a_hook_that_lacks_a_program_of_its_own_says_nothing_of_the_work(
     result = run(tmp_path, command)
     assert (result.status, result.exit_code) == (FAILED, code), result
     name = "pytest" if "pytest" in command else "nosuchtool"
-    told = f"hook user:tests exited with code {code} for want of a program: {name} is not installed here ("
+    told = f"hook user:tests exited with code {code} because a program is missing: {name} is not installed here ("
     assert result.reason.startswith(told)
 
 
@@ -302,7 +302,7 @@ def test_a_permission_at_another_point_is_left_aside_and_told() -> None:
     result = answer(said)
     assert result.status == PASS
     assert result.notes == (
-        "its permissionDecision is left aside: at accept_gate nothing is permitted or denied",
+        "its permissionDecision is ignored: at accept_gate nothing is permitted or denied",
         "it answered as if at 'PreToolUse'",
     )
 
@@ -310,17 +310,17 @@ def test_a_permission_at_another_point_is_left_aside_and_told() -> None:
 ODD: list[tuple[dict[str, Any], str]] = [
     ({"continue": "no"}, "'continue' is neither true nor false"),
     ({"continue": 0}, "'continue' is neither true nor false"),
-    ({"decision": 1}, "'decision' is not a text"),
+    ({"decision": 1}, "'decision' is not a string"),
     ({"decision": "stop"}, "has the decision 'stop', which is none of"),
-    ({"decision": "block", "reason": ["x"]}, "'reason' is not a text"),
-    ({"systemMessage": {}}, "'systemMessage' is not a text"),
+    ({"decision": "block", "reason": ["x"]}, "'reason' is not a string"),
+    ({"systemMessage": {}}, "'systemMessage' is not a string"),
     ({"hookSpecificOutput": []}, "'hookSpecificOutput' is not an object"),
-    ({"hookSpecificOutput": {"additionalContext": 1}}, "'additionalContext' is not a text"),
+    ({"hookSpecificOutput": {"additionalContext": 1}}, "'additionalContext' is not a string"),
 ]
 
 
 @pytest.mark.parametrize(
-    ("stdout", "told"), [*ODD, (b'{"continue": ' + b"[" * 60_000, "looks like a JSON object and is none")]
+    ("stdout", "told"), [*ODD, (b'{"continue": ' + b"[" * 60_000, "looks like a JSON object but is not valid")]
 )
 def test_an_answer_that_nobody_understands_is_no_verdict(stdout: bytes | dict[str, Any], told: str) -> None:
     result = answer(stdout, CLAUDE)
@@ -333,8 +333,8 @@ def test_an_answer_that_nobody_understands_is_no_verdict(stdout: bytes | dict[st
 @pytest.mark.parametrize(("stdout", "told"), [
     *((row, told) for row, told in ODD if row.get("decision") != "block"),
     ({"decision": "PASS", "score": 0.9}, "has the decision 'PASS', which is none of"),
-    ({"reason": []}, "'reason' is not a text"),
-    ({"decision": ["block"]}, "'decision' is not a text"),
+    ({"reason": []}, "'reason' is not a string"),
+    ({"decision": ["block"]}, "'decision' is not a string"),
 ])  # fmt: skip
 def test_an_object_of_a_program_of_its_own_is_a_note_where_exit_codes_are_the_protocol(
     policy: str, stdout: dict[str, Any], told: str
@@ -350,7 +350,7 @@ def test_what_else_an_odd_object_says_properly_still_counts(policy: str) -> None
     assert (result.status, result.reason, result.notes) == (
         BLOCK,
         "no",
-        ("in its answer 'systemMessage' is not a text",),
+        ("in its answer 'systemMessage' is not a string",),
     )
     assert answer({"continue": False, "decision": []}, policy).status == STOP
     said = {"decision": "PASS", "hookSpecificOutput": {"permissionDecision": "deny"}}
@@ -383,7 +383,7 @@ def test_lines_of_json_that_refuse_nothing_are_a_note_where_exit_codes_are_the_p
 def test_a_refusal_that_is_no_json_object_is_not_lost(policy: str, stdout: bytes) -> None:
     result = answer(stdout, policy)
     assert result.status == FAILED
-    assert result.reason == "hook user:tests exited with 0, and its answer looks like a JSON object and is none"
+    assert result.reason == "hook user:tests exited with 0, and its answer looks like a JSON object but is not valid"
 
 
 def test_an_answer_that_is_too_large_is_no_verdict(tmp_path: Path) -> None:
@@ -391,7 +391,7 @@ def test_an_answer_that_is_too_large_is_no_verdict(tmp_path: Path) -> None:
         tmp_path, """printf '{"decision": "block", "reason": "'; head -c 99999 /dev/zero | tr '\\0' x; printf '"}'"""
     )
     assert result.status == FAILED
-    assert result.reason.endswith("looks like a JSON object and is none: it is larger than 64 KiB")
+    assert result.reason.endswith("looks like a JSON object but is not valid: it is larger than 64 KiB")
 
 
 @pytest.mark.parametrize(

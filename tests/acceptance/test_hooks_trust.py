@@ -166,7 +166,7 @@ CHANGES: list[tuple[Callable[[Place], None], str]] = [
     (edit_the_script, "ci/check.sh changed since it was trusted"),
     (remove_the_script, "ci/check.sh changed since it was trusted"),
     (put_a_link_for_the_script, "ci/check.sh changed since it was trusted"),
-    (remove_the_hook, "it was trusted, and is not there any more"),
+    (remove_the_hook, "it was trusted, and no longer exists"),
     (turn_the_hook_off, "it has changed since it was trusted"),
 ]
 
@@ -190,8 +190,8 @@ FILES: list[Any] = [
     pytest.param(lambda place: place.write([TESTS, LINT], enabled=False), [], {"tests": OFF, "lint": OFF}, "",
         id="all turned off"),
     pytest.param(lambda place: place.file.write_bytes(place.file.read_bytes() + b"# a comment\n"), ["tests", "lint"], {},
-        f"{HOOKS_FILE} is not as it was trusted (all its hooks are as they were)", id="a comment"),
-    pytest.param(lambda place: place.file.unlink(), [], None, f"{HOOKS_FILE} is not there any more", id="deleted"),
+        f"{HOOKS_FILE} has changed since it was trusted (all its hooks are unchanged)", id="a comment"),
+    pytest.param(lambda place: place.file.unlink(), [], None, f"{HOOKS_FILE} no longer exists", id="deleted"),
 ]  # fmt: skip
 
 
@@ -220,7 +220,9 @@ def test_a_trusted_file_that_was_spoiled_since_is_modified_and_not_a_workspace_w
     place.file.write_text("hooks: [")
     found = place.discover()
     assert (found.state, ids(found), found.was_trusted) == (MODIFIED, [], False)
-    assert found.reason.startswith(f"{HOOKS_FILE} is not as it was trusted, and cannot be used (hooks.yaml, line 2")
+    assert found.reason.startswith(
+        f"{HOOKS_FILE} has changed since it was trusted, and cannot be used (hooks.yaml, line 2"
+    )
 
 
 # Invalid
@@ -232,7 +234,7 @@ def test_an_invalid_file_that_nobody_trusted_is_only_told_of(place: Place) -> No
     assert (found.state, ids(found), found.was_trusted) == (INVALID, [], False)
     assert (
         found.reason
-        == f"{HOOKS_FILE} at $.hooks.items[0].point: 'Stop' is what other tools call accept_gate; write that"
+        == f"{HOOKS_FILE} at $.hooks.items[0].point: 'Stop' is the name of accept_gate in other tools; write that"
     )
 
 
@@ -327,7 +329,7 @@ def give_it_to_another_user(path: Path) -> None:
 SPOILED: list[Any] = [
     pytest.param(lambda path: path.write_text(""), "it is empty; delete it", id="empty"),
     pytest.param(lambda path: path.write_text("{"), "line 1: not JSON: ", id="no JSON"),
-    pytest.param(lambda path: path.write_text("[" * 99999), "nested too deeply; mend or delete it", id="endlessly deep"),
+    pytest.param(lambda path: path.write_text("[" * 99999), "nested too deeply; fix or delete it", id="endlessly deep"),
     pytest.param(lambda path: path.write_text('{"version": 1, "workspaces": ["/a"]}'), "its version is not 2",
         id="of version 1"),
     pytest.param(lambda path: path.write_text("[]"), "its version is not 2", id="of no version"),
@@ -336,17 +338,17 @@ SPOILED: list[Any] = [
     pytest.param(lambda path: path.write_text('{"version": 2, "workspaces": {"/a": {}}}'), "it is damaged at $.workspaces",
         id="with an entry that says nothing"),
     pytest.param(name_a_relative_workspace, "the workspace 'a/b' is not an absolute path", id="with a relative workspace"),
-    pytest.param(lambda path: path.chmod(0o602), "everybody may write to it; look through it, then: chmod 600 ",
+    pytest.param(lambda path: path.chmod(0o602), "all users may write to it; check it, then: chmod 600 ",
         id="that everybody may write"),
-    pytest.param(lambda path: path.chmod(0o620), "its group may write to it; look through it, then: chmod 600 ",
+    pytest.param(lambda path: path.chmod(0o620), "its group may write to it; check it, then: chmod 600 ",
         id="that its group may write"),
     pytest.param(swap_for_a_link, "it is a symbolic link; put the file there itself", id="that is a link"),
     pytest.param(swap_for_a_pipe, "it is not a regular file; move it away", id="that is a pipe"),
     pytest.param(lambda path: (path.unlink(), path.mkdir()), "it is not a regular file; move it away", id="that is a folder"),
     pytest.param(give_it_to_another_user, "it belongs to another user (65534)", id="of another user"),
-    pytest.param(lambda path: path.parent.chmod(0o777), "everybody may write to the directory ",
+    pytest.param(lambda path: path.parent.chmod(0o777), "all users may write to the directory ",
         id="in a folder that everybody may write"),
-    pytest.param(lambda path: path.parent.parent.chmod(0o777), "everybody may write to the directory ",
+    pytest.param(lambda path: path.parent.parent.chmod(0o777), "all users may write to the directory ",
         id="below a folder that everybody may write"),
 ]  # fmt: skip
 
@@ -390,7 +392,7 @@ def test_a_linked_folder_of_settings_is_looked_at_where_it_leads(place: Place, t
     real.symlink_to(shared / "pipeline")
     assert place.discover().state == TRUSTED
     shared.chmod(0o777)
-    assert f"everybody may write to the directory {shared}" in place.discover().store_fault
+    assert f"all users may write to the directory {shared}" in place.discover().store_fault
 
 
 def test_without_a_folder_of_settings_nothing_is_trusted(place: Place) -> None:

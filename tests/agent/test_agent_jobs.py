@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from phases.agent.journal_facts import FactExtractor
+from phases.agent.kernel_facts import FactExtractor
 from phases.llm.model import Reply, ToolCall
 from phases.sandbox.commands import kind_of_sandbox
 from phases.workspace.jobs import JobState

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.agent.scaffold import scaffold_text
+from phases.agent.offline_model import scaffold_text
 from phases.evidence.traceability import trace_requirements
 from phases.planning.rules.plan import assemble_plan
 from phases.workspace.workspace import Workspace

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from phases.agent import explore, memory, prompt
-from phases.agent.earlier_code import order_files
-from phases.agent.kernel_setting import RULES_KEY
+from phases.agent.session import RULES_KEY, order_files
 from phases.agent.tools.toolbox import Toolbox
 from phases.llm.ledger import Ledger
 from phases.llm.model import Reply, Request, ToolCall
@@ -252,10 +251,10 @@ def test_a_file_that_the_new_plan_drops_and_that_was_never_written_is_in_nobodys
 @pytest.mark.parametrize(
     "died",
     [
-        "earlier_code.back_up_tree",
+        "session.back_up_tree",
         pytest.param("session.Journal", marks=pytest.mark.slow),
         "session.carry_out_decision",
-        pytest.param("earlier_code.set_aside", marks=pytest.mark.slow),
+        pytest.param("session.set_aside", marks=pytest.mark.slow),
         pytest.param("session.replace_file", marks=pytest.mark.slow),
         pytest.param("session.sync_directory", marks=pytest.mark.slow),
     ],

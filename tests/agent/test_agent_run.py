@@ -382,7 +382,7 @@ def test_a_file_that_a_changed_plan_touches_need_not_be_written_again(tmp_path: 
     carry_out(folder, says(*writes(["a.py", "b.py", "c.py"])), old)
     model = says(write("d.py", "D = 4  # R3\n"))
     made = carry_out(folder, model, new, "2" * 64)["implementation"]
-    assert "b.py is as it was, although the plan changed" in model.requests[2].messages[-1].text
+    assert "b.py is unchanged, although the plan changed" in model.requests[2].messages[-1].text
     assert (made["stop_reason"], len(model.requests)) == ("accepted", 3)
     in_versions(folder, new, "2" * 64)
     again = says()

@@ -14,7 +14,7 @@ from unittest.mock import patch
 import pytest
 
 from phases.agent.implement import implement_plan
-from phases.agent.kernel_setting import RULES
+from phases.agent.session import RULES
 from phases.llm import journal
 from phases.llm.model import Reply, Request
 from phases.sandbox.box import NONE

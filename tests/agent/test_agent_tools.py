@@ -139,7 +139,7 @@ CALLS: list[Any] = [
     ),
     pytest.param("Glob", {"pattern": "../*"}, "leads out", id="a pattern that leads out"),
     pytest.param("Glob", {"pattern": "{a,b}" * 20}, "more than 64", id="a pattern that explodes"),
-    pytest.param("Grep", {"pattern": "("}, "no regular expression", id="half a pattern"),
+    pytest.param("Grep", {"pattern": "("}, "not a Python regular expression", id="half a pattern"),
     pytest.param("Grep", {"pattern": "x", "path": "../out"}, "no file at or under", id="a search outside"),
     pytest.param("Grep", {"pattern": "x", "output_mode": "all"}, "is not one of", id="a mode that there is not"),
     pytest.param("Bash", {"command": "a\x00b"}, "NUL", id="a command with a NUL byte"),
@@ -161,7 +161,7 @@ CALLS: list[Any] = [
         "list of objects with id: text or whole number",
         id="a todo of nothing",
     ),
-    pytest.param("TodoWrite", {"todos": "a, b"}, "as a text it is not JSON", id="todos as a text in words"),
+    pytest.param("TodoWrite", {"todos": "a, b"}, "as a string it is not JSON", id="todos as a text in words"),
     pytest.param("TodoWrite", {}, "invalid: give either `todos`", id="neither a list nor an action"),
     pytest.param("TodoWrite", {"action": "remove", "id": "x"}, "not_found: there is no todo x", id="a todo of no list"),
 ]
@@ -324,7 +324,7 @@ def test_an_empty_file_and_one_that_is_no_text_are_told_as_such(bench: Bench) ->
     bench.workspace.write("a.txt", "")
     Path(bench.workspace.root, "b.bin").write_bytes(b"\x7fELF\x00\x01")
     assert bench.says("Read", file_path="a.txt") == "a.txt is empty"
-    assert "no text" in bench.refuses("Read", file_path="b.bin")
+    assert "not text" in bench.refuses("Read", file_path="b.bin")
 
 
 def test_an_absolute_path_inside_the_workspace_means_the_same_file(bench: Bench) -> None:

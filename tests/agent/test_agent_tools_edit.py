@@ -10,8 +10,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from phases.agent.tools.edit import EditError, Replacement, apply_replacement, text_before
-from phases.agent.tools.files import file_tools
+from phases.agent.tools.files import EditError, Replacement, apply_replacement, file_tools, text_before
 from phases.agent.tools.toolbox import Notes, Toolbox
 from phases.llm.model import ToolCall
 from phases.workspace.workspace import Workspace

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from phases.agent.cited_sections import cited_sections, split_paper
-from phases.agent.memory import Memory
+from phases.agent.memory import Memory, cited_sections, split_paper
 from phases.agent.tools.todos import todo_tool
 from phases.llm.model import Reply, Request, ToolCall, tokens_of
 from tests.agents import Scripted, carry_out, small_plan

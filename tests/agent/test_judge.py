@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from phases.agent.given_code import GivenCode
 from phases.agent.judge import Judge
+from phases.agent.offline_model import GivenCode
 from phases.llm.ledger import Ledger
 from phases.llm.model import Reply, Request
 from phases.workspace.workspace import Workspace

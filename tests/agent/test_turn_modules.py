@@ -75,7 +75,7 @@ def test_supervision_that_is_on_adds_its_adapter_and_what_looks_and_no_graph_is_
     on = turns_of("adaptive", tmp_path)
     added = {path for path in set(on["turns"][4]) - set(run["turns"][4]) if not path.startswith("phases/supervision/")}
     assert added <= {
-        "phases/agent/journal_facts.py",
+        "phases/agent/kernel_facts.py",
         "phases/agent/kernel_files.py",
         "phases/agent/supervisor_adapter.py",
     }
@@ -103,7 +103,7 @@ def test_a_tool_names_its_own_kind(name: str) -> None:
 
 
 def test_a_kind_that_supervision_does_not_know_stops_the_start_and_is_not_taken_for_a_search() -> None:
-    from phases.agent.journal_facts import FactExtractor
+    from phases.agent.kernel_facts import FactExtractor
 
     with pytest.raises(ValueError, match="NEW"):
         FactExtractor([], {}, [], [], {"Paint": "NEW"})  # type: ignore[dict-item]

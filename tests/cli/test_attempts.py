@@ -124,7 +124,7 @@ def rows_told(task: Command) -> list[dict[str, Any]]:
 def test_what_differs_goes_back_is_mended_and_what_changed_is_kept(task: Command) -> None:
     ended = begin(task, [mend("cut = border(points[:1000])"), DONE], "--reproduce-attempts", "2")
     assert ended.code == 0, ended.out + ended.err
-    assert "attempt 1: the agent is told of 2 figures that do not agree" in ended.err
+    assert "attempt 1: the agent is told of 2 figures that differ" in ended.err
     found = tables(task)
     assert (
         found["sentence"]
@@ -138,10 +138,10 @@ def test_what_differs_goes_back_is_mended_and_what_changed_is_kept(task: Command
     [told] = rows_told(task)
     assert "the paper: 19.25, your code: " in told["text"]
     shown = task("results", "task").out
-    assert "attempt 1: the agent was told of 2 cells, and changed study.py (attempts/1/changes.diff)" in shown
+    assert "attempt 1: the agent was sent 2 cells, and changed study.py (attempts/1/changes.diff)" in shown
     assert task("check", "task").code == 0
     task("results", "task", "--html", "page.html")
-    assert "Attempt 1: the agent was told of 2 cells, and changed study.py" in (task.folder / "page.html").read_text()
+    assert "Attempt 1: the agent was sent 2 cells, and changed study.py" in (task.folder / "page.html").read_text()
 
 
 @pytest.mark.slow

@@ -144,7 +144,6 @@ def test_the_trio_finds_fetches_and_indexes_what_the_paper_builds_on(full: tuple
         ("class", "PatientEncoder"),
         ("method", "forward"),
     ]
-    assert [row["resolved"] for row in model["imports"]] == ["encoders/layers.py"]
     assert index["relations"], "no planned file has anything to do with the code that the paper builds on"
     assert all(0 < row["confidence"] <= 1 and row["why"] for row in index["relations"])
 

@@ -114,7 +114,7 @@ def test_without_any_task_the_hooks_of_the_user_are_listed(tmp_path: Path) -> No
 
 def test_a_program_that_does_not_exist_is_told(command: Command) -> None:
     path = own(command, item("tests", "pytset -q"), item("off", "pytset", enabled=False), item("fine", "true"))
-    told = f"hook user:tests cannot run: there is no program pytset; install it, or mend the command in {path}"
+    told = f"hook user:tests cannot run: there is no program pytset; install it, or fix the command in {path}"
     listed = command("hooks", "list", "paper")
     assert (listed.code, [line for line in listed.out.splitlines() if "cannot run" in line]) == (0, [told])
     assert command("hooks", "list", "--json").json()["notes"] == [told]
@@ -151,7 +151,7 @@ def test_hooks_that_were_trusted_and_are_gone_are_told(command: Command) -> None
     path.unlink()
     listed = command("hooks", "list", "paper")
     assert listed.code == 0
-    assert "is modified: .pipeline/hooks.yaml is not there any more" in listed.out
+    assert "is modified: .pipeline/hooks.yaml no longer exists" in listed.out
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_a_store_that_anybody_could_have_written_trusts_nothing_and_is_not_writt
     before = store(command).read_bytes()
     listed = command("hooks", "list", "paper", "--json")
     assert states(listed)["repo:check"] == "untrusted"
-    assert any("everybody may write to it" in note for note in listed.json()["notes"])
+    assert any("all users may write to it" in note for note in listed.json()["notes"])
     refused = command("hooks", "trust", "paper", "--yes")
     assert refused.code == 1
     assert "nothing is written" in refused.complaints[0]
@@ -291,7 +291,7 @@ def test_show_writes_nothing_and_shows_all_that_would_be_vouched_for(command: Co
         '  new         one: command at accept_gate, with your own rights, env_allow ["API_KEY"]',
         "              | sh ci/check.sh", "              | sh ci/later.sh",
         "  new         two: command at accept_gate, in the sandbox", "              | true", "Files that decide with them:",
-        f"  new         ci/check.sh  sha256 {_sha256(path)[:12]}", "  new         ci/later.sh  it must stay away",
+        f"  new         ci/check.sh  sha256 {_sha256(path)[:12]}", "  new         ci/later.sh  it must stay absent",
     ]  # fmt: skip
     assert not store(command).exists()
 
@@ -413,7 +413,7 @@ def test_what_lies_beside_the_scripts_in_the_folder_of_hooks_is_shown_and_vouche
     (folder / "link").symlink_to("more.py")
     shown = command("hooks", "trust", "paper", "--show")
     assert [line.rstrip() for line in shown.out.splitlines()][3:] == [
-        "What else lies in .pipeline/, where it may decide in place of a script:",
+        "Other files in .pipeline/, which may decide in place of a script:",
         "  new         .pipeline/link  a link, or over 2 MiB: it will always count as changed; put a regular file there",
         f"  changed     .pipeline/more.py  sha256 {_sha256(folder / 'more.py')[:12]}",
     ]
@@ -498,7 +498,7 @@ def test_a_hook_that_a_run_would_not_ask_says_so(command: Command) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     ended = command("hooks", "test", "paper", "check")
     assert ended.code == 0, ended.err
-    assert "a run would not ask it now: nothing has changed since the run began" in ended.out
+    assert "a run would not call it now: nothing has changed since the run began" in ended.out
 
 
 def test_what_a_hook_writes_is_told_and_stays(command: Command) -> None:
@@ -749,7 +749,7 @@ def test_a_program_that_does_not_exist_is_told_when_its_hook_is_added(command: C
         (["Tests", "true"], "there is a hook 'tests' in "),
         (["a b", "true"], "the hook is not added, because of its id: 'a b' is not an id: "),
         (["more", " "], "the hook is not added, because of its command: there is nothing to run"),
-        (["more", "true", "--point", "Stop"], "because of its point: 'Stop' is what other tools call accept_gate"),
+        (["more", "true", "--point", "Stop"], "because of its point: 'Stop' is the name of accept_gate in other tools"),
         (["more", "true", "--matcher", "Bash"], "because of its matcher: no tool is called at accept_gate"),
     ],
 )

@@ -174,9 +174,9 @@ def test_a_hook_that_holds_the_process_that_watches_over_it_is_ended_all_the_sam
         None,
         None,
         False,
-        "the process that watches over it was ended before it (exit code -9)",
+        "its supervising process ended first (exit code -9)",
     )
-    assert result.notes[0].startswith("a process of it may be left")
+    assert result.notes[0].startswith("a process of it may still run")
     for _ in range(2000):
         if not left_behind(mark):
             break

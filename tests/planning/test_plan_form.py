@@ -316,7 +316,9 @@ def test_more_targets_than_a_plan_may_have_are_told_with_their_number() -> None:
     table = {"table": "T", "columns": ["A"] * 30, "rows": [["r", *range(30)]] * 60}
     plan = complete_plan({**SHORT, "expected_results": [table] * 40})
     assert len(plan["expected_results"]) == 5000
-    assert list(problems_of(plan, CITED)) == ["expected_results: 5000 cells are too many; at most 400: leave out columns"]
+    assert list(problems_of(plan, CITED)) == [
+        "expected_results: 5000 cells are too many; at most 400: leave out columns"
+    ]
 
 
 def test_a_reply_that_mends_changes_the_rows_that_misquote_and_no_others() -> None:

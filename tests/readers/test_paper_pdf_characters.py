@@ -354,6 +354,7 @@ class Drawn:
                 self._found.append(
                     Character(sign, BoundingBox(x, base - 0.7 * size, x + WIDE, base), size, font, False)
                 )
+        self.runs = [text for text, *_ in runs]
         self._runs = [number for number, (text, *_) in enumerate(runs) for _ in text]
         self.text = "".join(one.text for one in self._found)
         self.item = Item(self.text, box_around(self._found), 10, "Times", False, False)
@@ -433,6 +434,51 @@ def test_a_raised_exponent_is_read_as_a_power_and_not_as_more_digits(
 ) -> None:
     drawn = Drawn(*runs)
     assert [item.text for item in with_subscripts([drawn.item], drawn)] == [said]  # type: ignore[arg-type]
+
+
+class DrawnInLines(Drawn):
+    """The same with each run on a line of its own, as PDFium has what is raised."""
+
+    def lines(self) -> Iterator[TextLine]:
+        start = 0
+        for text in self.runs:
+            yield TextLine(text, start)
+            start += len(text)
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        (["with probability ", "p", "2", " each"], "with probability $p^{2}$ each"),
+        (["of ", "h", "n", " values"], "of $h^{n}$ values"),
+        (["times (1-p)", "F", " of"], "times (1-p)$^{F}$ of"),
+        (["times (1-p)", "2", " of"], "times (1-p)$^{2}$ of"),
+        (["it is (see below)", "2", " of"], "it is (see below)2 of"),
+        (["Smith J", "2", ", Doe"], "Smith J2, Doe"),
+        (["some words", "2", " of"], "some words2 of"),
+    ],
+)
+def test_an_exponent_on_a_line_of_its_own_is_one_of_its_letter(runs: list[str], said: str) -> None:
+    def is_raised(place: int) -> bool:
+        return place == len(runs) - 2
+
+    drawn = DrawnInLines(
+        *(
+            (
+                text,
+                ITALIC if len(text) == 1 and not is_raised(place) else TEXT,
+                *((7, -4) if is_raised(place) else (10, 0)),
+            )
+            for place, text in enumerate(runs)
+        )
+    )
+    assert [item.text for item in with_subscripts([drawn.item], drawn)] == [said]  # type: ignore[arg-type]
+
+
+def test_an_exponent_that_the_engine_has_apart_becomes_one() -> None:
+    drawn = DrawnInLines(("p", ITALIC, 10, 0), ("2", TEXT, 7, -4))
+    base, raised = (replace(drawn.item, text=one.text, box=one.box) for one in drawn.characters(TextLine("p2", 0)))
+    assert [item.text for item in with_subscripts([base, raised], drawn)] == ["p", "$^{2}$"]  # type: ignore[arg-type]
 
 
 def test_brackets_around_primes_are_mended_on_both_sides() -> None:

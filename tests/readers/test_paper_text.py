@@ -9,7 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from phases.planning.quotes import quote_of
-from phases.planning.rules import plan_of_text
+from phases.planning.rules import plan_by_rules, plan_of_text
+from phases.readers.markdown import add_notes, paper_document
+from phases.readers.outline import outline_of
 from phases.readers.reading import BROKEN, OK, Unreadable
 from phases.readers.text import read_requirement, read_text
 from tests.papers import MARKDOWN, PAPER
@@ -96,6 +98,22 @@ def test_any_bytes_are_read_or_unreadable(content: bytes, markdown: bool) -> Non
     else:
         assert reading.verdict == requirement.verdict == OK
         assert len(requirement.title or "") <= 80
+
+
+NOTES = [
+    "# Addendum\n\nThe window is set to 7 items.\n\n## Data\n\nUse all lists.\n",
+    "The window is set to 7 items.\n",
+]
+
+
+@pytest.mark.parametrize("note", NOTES, ids=["below its heading", "without any heading"])
+def test_the_prose_of_an_addendum_is_planned(note: str) -> None:
+    paper = b"# Thin\n\n## 1 Introduction\n\nLists are long.\n\n## 2 Method\n\nWe keep every third item.\n"
+    reading = add_notes(read_text(paper, markdown=True), [("addendum.md", read_text(note.encode(), markdown=True))])
+    document = paper_document(reading, "0" * 64, "md")
+    plan = plan_by_rules(document.text, outline_of(document), body_start=document.body_start)
+    assert "The window is set to 7 items." in [row["text"] for row in plan["requirements"]]
+    assert [(row["name"], row["value"]) for row in plan["values"]] == [("window", 7)]
 
 
 # Plain text

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from phases.agent.reference_context import ReferenceContext
-from phases.agent.tools.reference import LONGEST_ANSWER, reference_tool
+from phases.agent.tools.reference import LONGEST_ANSWER, ReferenceContext, reference_tool
 from phases.agent.tools.toolbox import ToolResult
 from phases.references.search import EXCERPT_LINES, LONGEST_LINE, LONGEST_TEXT, NotShown, SearchHit, read_on
 from pipeline.base.files import sha256

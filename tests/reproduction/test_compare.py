@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.reproduction.artifacts import read_artifacts, read_labels
+from phases.reproduction.artifacts import count_digits, find_constants, read_artifacts, read_labels
 from phases.reproduction.compare import (
     HELD_BACK,
     MEASURED,
@@ -26,7 +26,6 @@ from phases.reproduction.compare import (
     tolerance_of,
 )
 from phases.reproduction.declared import read_declared
-from phases.reproduction.suspicion import count_digits, find_constants
 from phases.workspace.workspace import Workspace
 from pipeline.engine.contract import Contracts
 from tests.strategies import QUICK
@@ -197,7 +196,9 @@ def test_what_is_declared_twice_or_of_nothing_is_told(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(("name", "safe"), [("../a", "a"), ("a/b", "a-b"), ("-a", "a"), ("a b", "a-b"), ("..", "experiment")])
+@pytest.mark.parametrize(
+    ("name", "safe"), [("../a", "a"), ("a/b", "a-b"), ("-a", "a"), ("a b", "a-b"), ("..", "experiment")]
+)
 def test_a_name_leads_nowhere_else(name: str, safe: str, tmp_path: Path) -> None:
     found = _declared(tmp_path, f"experiments:\n  - {{name: '{name}', full: x, results: [E1]}}\n")
     assert ([one.name for one in found.experiments], found.faults) == ([safe], ())

@@ -14,9 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.supervision.config import Config, Layers
+from phases.supervision.config import Config, GlobalModePolicy, Layers, resolve_policy
 from phases.supervision.enums import ExecutionMode, SupervisorMode
-from phases.supervision.policy import GlobalModePolicy, resolve_policy
 from tests.strategies import QUICK
 
 KERNEL = Path(__file__).resolve().parents[2] / "phases" / "supervision"
@@ -206,11 +205,11 @@ def test_the_constraints_alone_set_the_execution_mode() -> None:
 
 
 def test_the_policy_alone_sees_the_shadow_variable() -> None:
-    assert found(shadow_variables) == {"policy.py": ["shadow_variable"]}
+    assert found(shadow_variables) == {"config.py": ["shadow_variable"]}
 
 
 def test_no_module_but_the_policy_makes_a_mode_of_a_text() -> None:
-    assert set(found(modes_made)) <= {"policy.py"}
+    assert set(found(modes_made)) <= {"config.py"}
 
 
 @pytest.mark.parametrize("module", ["execution_mode.py", "gate.py", "progress.py"])

@@ -12,29 +12,30 @@ from hypothesis import strategies as st
 from phases.supervision import graph_executor, recovery
 from phases.supervision.config import SnapshotConfidence, Weights
 from phases.supervision.enums import GraphStatus, NodeStatus, NodeType, RecoveryTier, TimelineEvent, ToolClass
-from phases.supervision.facts import Action, Call, CallResult, Task
+from phases.supervision.facts import Action, Call, CallResult, DiskFacts, Task, WorkspaceSnapshot
 from phases.supervision.graph import TaskGraph
 from phases.supervision.graph_executor import track_call
 from phases.supervision.recovery import (
+    MOST_LISTED,
     Confidence,
     RecoveryContext,
-    SnapshotEvidence,
     build_retrospective,
     check_safety,
+    name_few,
     plan_recovery,
+    snapshot_of,
     weigh_snapshot,
 )
 from phases.supervision.serialization import from_json, to_json
 from phases.supervision.work_ledger import FAILED, PASSED, REQUIRED, WorkLedger, after_action
-from phases.supervision.workspace_snapshot import MOST_LISTED, DiskFacts, WorkspaceSnapshot, name_few, snapshot_of
 from tests.strategies import QUICK
 from tests.supervision_runs import find_breaches
 
 TASK = Task("Implement the paper's model and its training", ("model.py", "train.py"), ("python -m pytest",))
 FILES = {"model.py": 4, "train.py": 5}
-FAILING = WorkLedger(files=FILES, last_write_round=5, last_verify_round=6, test_summary=FAILED, build_output="1 failed")
+FAILING = WorkLedger(files=FILES, test_summary=FAILED, build_output="1 failed")
 PASSING = replace(FAILING, test_summary=PASSED, build_output="")
-ONE = WorkLedger(files={"model.py": 5}, last_write_round=5)
+ONE = WorkLedger(files={"model.py": 5})
 MODIFIED = DiskFacts(modified=("model.py", "train.py"), present=("model.py", "train.py"), build_summary="ok")
 DONE, RUNNING, PENDING = NodeStatus.DONE, NodeStatus.RUNNING, NodeStatus.PENDING
 GRAPH, HINT, STOP = RecoveryTier
@@ -46,12 +47,12 @@ def context(**changes: object) -> RecoveryContext:
     return replace(usual, **changes)  # type: ignore[arg-type]
 
 
-def weighed(disk: DiskFacts, ledger: WorkLedger, *, now: int = 6, weights: Weights | None = None) -> Confidence:
-    return weigh_snapshot(snapshot_of(disk, ledger, 6), SnapshotEvidence(disk, ledger, now), weights or Weights())
+def weighed(disk: DiskFacts, ledger: WorkLedger, weights: Weights | None = None) -> Confidence:
+    return weigh_snapshot(snapshot_of(disk, ledger, 6), disk, ledger, weights or Weights())
 
 
 def rebuilt(ledger: WorkLedger, disk: DiskFacts = MODIFIED) -> TaskGraph:
-    graph = build_retrospective(TASK, snapshot_of(disk, ledger, 6), graph_id="graph-1", at=6)
+    graph = build_retrospective(TASK, snapshot_of(disk, ledger, 6), graph_id="graph-1")
     assert graph is not None
     assert find_breaches(graph) == []
     return graph
@@ -107,11 +108,6 @@ def test_what_is_attributed_is_clean(disk: DiskFacts, ledger: WorkLedger, expect
     assert weighed(disk, ledger).factors["gitClean"] == expected
 
 
-@pytest.mark.parametrize(("age", "expected"), [(-1, 1), (1, 1), (2, 0.75), (4, 0.25), (5, 0), (50, 0)])
-def test_a_snapshot_ages_by_rounds(age: int, expected: float) -> None:
-    assert weighed(MODIFIED, FAILING, now=6 + age).factors["snapshotAge"] == expected
-
-
 @pytest.mark.parametrize(("summary", "expected"), [(PASSED, 1.0), (FAILED, 0.8), (REQUIRED, 0.5), (None, 0.5)])
 def test_a_known_verdict_counts_though_it_is_bad(summary: str | None, expected: float) -> None:
     assert weighed(MODIFIED, replace(FAILING, test_summary=summary)).factors["verifyPassed"] == expected
@@ -135,7 +131,7 @@ def test_a_known_verdict_counts_though_it_is_bad(summary: str | None, expected: 
     ],
 )
 def test_what_was_written_must_show_and_be_there(disk: DiskFacts, files: Mapping[str, int], expected: float) -> None:
-    assert weighed(disk, WorkLedger(files=files, last_write_round=1)).factors["repoContextMatch"] == expected
+    assert weighed(disk, WorkLedger(files=files)).factors["repoContextMatch"] == expected
 
 
 @pytest.mark.parametrize(
@@ -246,15 +242,12 @@ def test_what_stands_is_marked_on_record_and_the_first_step_that_is_open_runs(
     assert graph.current.id == order[stand.index(RUNNING)]
     marked = tuple(name for name, status in zip(order, stand, strict=True) if status is DONE)
     assert graph.cursor.completed_node_ids == marked
-    assert [(row.node_id, row.status, row.ended_at) for row in graph.node_history] == [
-        (name, DONE, 6) for name in marked
-    ]
     assert {node.status for node in graph.nodes.values() if node.type is NodeType.FALLBACK} == {PENDING}
 
 
 @pytest.mark.parametrize("error", [ValueError("no steps"), KeyError("node-01"), RecursionError()], ids=repr)
 def test_a_builder_that_fails_leaves_a_hint(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    def build(task: Task, *, graph_id: str, at: int) -> TaskGraph:
+    def build(task: Task, *, graph_id: str) -> TaskGraph:
         raise error
 
     monkeypatch.setattr(recovery, "build_graph", build)
@@ -283,7 +276,7 @@ def test_a_success_gives_a_graph_that_says_how_much_stands() -> None:
 UNKNOWN_TREE = replace(MODIFIED, added=("x.py", "y.py"), build_summary=None)
 REFUSALS: dict[str, tuple[dict[str, object], str, str]] = {
     "a low confidence": (
-        {"disk": UNKNOWN_TREE, "ledger": WorkLedger(files={"z.py": 1}, last_write_round=1)},
+        {"disk": UNKNOWN_TREE, "ledger": WorkLedger(files={"z.py": 1})},
         "low_confidence",
         "read these files: they changed, and no call of yours changed them. Found: x.py, y.py, model.py and 1 more.",
     ),
@@ -374,8 +367,8 @@ def test_a_recovery_in_the_middle_of_real_work_finds_what_was_written() -> None:
 
 
 def test_a_write_after_the_recovery_makes_a_check_that_was_marked_pending_again() -> None:
-    run = graph_executor.init_run(TASK, graph_id="graph-0", at=1)
-    run = graph_executor.with_graph(run, rebuilt(PASSING), 6)
+    run = graph_executor.init_run(TASK, graph_id="graph-0")
+    run = graph_executor.with_graph(run, rebuilt(PASSING))
     call = Call("1", "Write", ToolClass.WRITE, "w", path="model.py")
     after = track_call(run, Action(call, CallResult(True, changed=("model.py",))), TASK).graph
     assert after is not None
@@ -397,8 +390,6 @@ CONTEXTS = st.builds(
     st.builds(
         WorkLedger,
         files=st.dictionaries(st.sampled_from(["a.py", "b.py", "\ud800"]), ROUNDS, max_size=3),
-        last_write_round=ROUNDS,
-        last_verify_round=ROUNDS,
         test_summary=SUMMARIES,
         build_output=st.sampled_from(["", "crash", "1 failed", "\ud800\n"]),
     ),

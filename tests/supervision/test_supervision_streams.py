@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from phases.supervision import execution_mode, l2_phases
+from phases.supervision import execution_mode, takeover
 from phases.supervision.config import ModeLimits, RecoveryLimits
 from phases.supervision.effects import TimelineEntry
 from phases.supervision.enums import (
@@ -32,8 +32,9 @@ from phases.supervision.execution_mode import (
     count_round,
     signals_of_run,
 )
-from phases.supervision.l2_phases import PhaseContext, PhaseState
 from phases.supervision.signals import BLOCKED, HINTED, TOLD, Signal
+from phases.supervision.state import PhaseState
+from phases.supervision.takeover import PhaseContext
 from tests import supervision_tables as tables
 
 STREAMS, SHARES = 1000, 10
@@ -244,7 +245,7 @@ def driven(stream: Stream) -> Counter[str]:
             if isinstance(ours, ModeDecision):
                 seen[" ".join(filter(None, (ours.kind, ours.denied, "fail-safe" * ours.fail_safe)))] += 1
         decision = tables.led(l2, here.context, stream.recovery)
-        product = l2_phases.compute_next(l2, here.context, stream.recovery)
+        product = takeover.compute_next(l2, here.context, stream.recovery)
         assert decision == product, unlike(stream, here, f"L2 decision from {l2}", decision, product)
         committed = product.next
         seen[f"{l2.phase}: {decision.kind} -> {committed.phase}{' again' * decision.rerun_recovery}"] += 1

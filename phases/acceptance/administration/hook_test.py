@@ -102,7 +102,7 @@ def describe_result(hook: Hook, result: Mapping[str, Any]) -> Iterator[str]:
     if hook.command:
         yield f"  runs: {_shorten(hook.command)}"
     if result["changed"] is False and hook.when != "always":
-        yield "  a run would not ask it now: nothing has changed since the run began"
+        yield "  a run would not call it now: nothing has changed since the run began"
     if result["status"] == "failed":
         yield f"  it is {hook.failure_policy}: {_describe_policy(hook)}"
     if checked := result["verification"]:

@@ -102,7 +102,7 @@ def offer_lines(offer: TrustOffer, settings_file: str) -> Iterator[str]:
     yield from _file_lines("Files that decide with them:", offer.scripts, scripts)
     theirs = offer.entry.get("user_scripts", {})
     yield from _file_lines(f"Scripts of your own hooks ({settings_file}):", offer.user_scripts, theirs)
-    title = f"What else lies in {os.path.dirname(HOOKS_FILE)}/, where it may decide in place of a script:"
+    title = f"Other files in {os.path.dirname(HOOKS_FILE)}/, which may decide in place of a script:"
     yield from _file_lines(title, offer.beside, offer.entry.get("beside", {}))
 
 
@@ -149,4 +149,4 @@ def _digest_text(sha256: str | None, *, gone: bool) -> str:
         return ""
     if sha256 == UNREADABLE:
         return "a link, or over 2 MiB: it will always count as changed; put a regular file there"
-    return "it must stay away" if sha256 == ABSENT else f"sha256 {sha256[:_PREFIX]}"
+    return "it must stay absent" if sha256 == ABSENT else f"sha256 {sha256[:_PREFIX]}"

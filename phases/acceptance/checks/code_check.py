@@ -113,7 +113,7 @@ def check_code(
         review: Reads code whose facts hold.
     """
     sources = read_sources(workspace)
-    left = [f"{path} is as it was, although the plan changed what it is for" for path in untouched]
+    left = [f"{path} is unchanged, although the plan changed its purpose" for path in untouched]
     facts = _Facts([], _file_facts(workspace, plan, sources), [], [], left, [])
     look = Look(evidence, commands)
     try:

@@ -74,7 +74,7 @@ def describe_missing(
             if os.path.normpath(what.removeprefix(_NO_FILE)) not in planned:
                 where = HOOKS_FILE if hook.source == REPO else settings_file
                 cure = "write it" if what.startswith(_NO_FILE) else "install it"
-                yield f"hook {hook.key} cannot run: there is {what}; {cure}, or mend the command in {where}"
+                yield f"hook {hook.key} cannot run: there is {what}; {cure}, or fix the command in {where}"
 
 
 def find_missing(hook: Hook, workspace: str, variables: Mapping[str, str]) -> list[str]:

@@ -55,7 +55,7 @@ def file_problems(workspace: Workspace, plan: Mapping[str, Any]) -> list[str]:
     strays = [
         stray for stray in workspace.strays() if not stray[1:].startswith((f"{CONTROL}/", f"{CONTROL}'"))
     ]  # the user's
-    problems = [f"delete what cannot be taken in: {stray}" for stray in strays]
+    problems = [f"delete what cannot be included: {stray}" for stray in strays]
     faults = ((row["path"], planned_file_fault(workspace, row["path"])) for row in plan["file_structure"])
     return problems + [f"{path} {fault}" for path, fault in faults if fault]
 

@@ -220,7 +220,7 @@ def _locate_word(word: str, workspace: str) -> str:
             return ""
         if path.startswith(inside + "/"):
             return path[len(inside) + 1 :]
-    if path.startswith("/dev/shm/"):  # noqa: S108 - the one part of /dev that everybody may write to
+    if path.startswith("/dev/shm/"):  # noqa: S108 - the one part of /dev that all users may write to
         return path
     return "" if any(path == directory or path.startswith(directory + "/") for directory in _SYSTEM) else path
 

@@ -121,13 +121,11 @@ def _check_id(item: Mapping[str, Any], index: int, first: dict[str, int]) -> Ite
     name, place = item["id"], f".items[{index}].id"
     if not _ID.fullmatch(name):
         yield ConfigFault(
-            place, f"{quote_value(name)} is not an id: use letters, digits, '.', '_' and '-', 64 of them at most"
+            place, f"{quote_value(name)} is not an id: use letters, digits, '.', '_' and '-', at most 64 of them"
         )
     elif first.setdefault(name.casefold(), index) != index:
         other = first[name.casefold()]
-        yield ConfigFault(
-            place, f"'{name}' is the id of items[{other}] too (upper and lower case are one); take another"
-        )
+        yield ConfigFault(place, f"'{name}' is the id of items[{other}] too (case does not count); choose another")
 
 
 def _check_item(item: Mapping[str, Any], source: str) -> Iterator[ConfigFault]:
@@ -158,20 +156,20 @@ def _why_no_point(name: str) -> str:
     if point is None:
         theirs = {their: row.name for row in POINTS.values() for their in (row.gemini, row.claude) if their}
         if name in theirs:
-            return f"'{name}' is what other tools call {theirs[name]}; write that"
+            return f"'{name}' is the name of {theirs[name]} in other tools; write that"
         return f"{quote_value(name)} is not a point{suggest_word(name, OFFERED)}"
     if not point.mountable:
         return f"no hook of the user or of a repository can be mounted at {name}; there are: {', '.join(OFFERED)}"
     if not point.fires:
-        return f"phase 09 never comes by {name}, so this hook would never run; there are: {', '.join(OFFERED)}"
+        return f"phase 09 never reaches {name}, so this hook would never run; there are: {', '.join(OFFERED)}"
     return ""
 
 
 def _why_no_kind(kind: str, source: str) -> str:
     if kind in ("prompt", "agent"):
-        return f"hooks of kind {kind} are not run here: a model's opinion is not a check; write kind: command"
+        return f"hooks of kind {kind} are not run here: the opinion of a model is not a check; write kind: command"
     if kind == INTERNAL:
-        return "internal hooks come with the pipeline, and none can be added; write kind: command"
+        return "internal hooks come with the pipeline and cannot be added; write kind: command"
     if kind == "http":
         return "hooks of kind http are not run here; write kind: command with a command that calls curl"
     return "" if kind in _KINDS else f"{quote_value(kind)} is not a kind{suggest_word(kind, _KINDS)}"
@@ -208,7 +206,7 @@ def _check_point(item: Mapping[str, Any]) -> Iterator[ConfigFault]:
         # Decision 82: an option that would do nothing where it stands is refused.
         for name in ("when", "allow_writes", "fail_fast"):
             if item.get(name):
-                yield ConfigFault(f".{name}", f"it says nothing at {point}, only at accept_gate; delete it")
+                yield ConfigFault(f".{name}", f"it has no effect at {point}, only at accept_gate; delete it")
     if not POINTS[point].blocks:
         for name, value in _OF_A_BLOCK.items():
             if item.get(name) == value:
@@ -235,7 +233,7 @@ def why_bad_matcher(matcher: str) -> str:
             warnings.simplefilter("error")  # what will mean something else one day
             re.compile(matcher)
     except (re.error, OverflowError, RecursionError, Warning) as error:
-        return f"{error}; mend it, like 'Write|Edit'"
+        return f"{error}; fix it, like 'Write|Edit'"
     return ""
 
 
@@ -321,7 +319,7 @@ def _why_bad_path(params: Mapping[str, Any]) -> str:
     if os.path.isabs(path) or directory == "..":
         return f"{quote_value(path)} leads out of the workspace, so it would never be found; write a path in it, like README.md"
     if path.strip() and (directory == "." or path.endswith("/") or "\0" in path):
-        return f"{quote_value(path)} is not a file in the workspace; write one, like README.md"
+        return f"{quote_value(path)} is not a file in the workspace; name one, like README.md"
     return ""
 
 

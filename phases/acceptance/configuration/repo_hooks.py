@@ -143,7 +143,7 @@ def _file_entry(workspace: str, parse: Parse) -> dict[str, Any]:
 def _read_state(workspace: str, parse: Parse, entry: Mapping[str, Any] | None, *, trust_now: bool) -> RepoHooks:
     if not os.path.lexists(os.path.join(workspace, HOOKS_FILE)):
         if entry and entry["hooks"]:
-            return _report_lost(entry, f"{HOOKS_FILE} is not there any more")
+            return _report_lost(entry, f"{HOOKS_FILE} no longer exists")
         return RepoHooks(NO_HOOKS)
     digest = ""
     try:
@@ -155,7 +155,7 @@ def _read_state(workspace: str, parse: Parse, entry: Mapping[str, Any] | None, *
         known = trust_now or (entry is not None and entry["hooks_file_sha256"] == digest)
         if entry is None or known:
             return RepoHooks(INVALID, reason=str(error), was_trusted=known)
-        return _report_lost(entry, f"{HOOKS_FILE} is not as it was trusted, and cannot be used ({error})")
+        return _report_lost(entry, f"{HOOKS_FILE} has changed since it was trusted, and cannot be used ({error})")
     if trust_now:
         return _trust_as_is(file, workspace)
     if entry is None:
@@ -165,7 +165,7 @@ def _read_state(workspace: str, parse: Parse, entry: Mapping[str, Any] | None, *
 
 def _report_lost(entry: Mapping[str, Any], why: str) -> RepoHooks:
     """Trusted hooks are gone, or unusable: that is reported as a change, not as a workspace without hooks."""
-    skipped = tuple(SkippedHook(name, "it was trusted, and is not there any more") for name in entry["hooks"])
+    skipped = tuple(SkippedHook(name, "it was trusted, and no longer exists") for name in entry["hooks"])
     return RepoHooks(MODIFIED, reason=why, skipped=skipped)
 
 
@@ -215,8 +215,8 @@ def _compare_entry(file: _HooksFile, entry: Mapping[str, Any], workspace: str) -
     same = entry["hooks_file_sha256"] == file.sha256
     if same and not skipped:
         return RepoHooks(TRUSTED, tuple(hooks), checksums=checksums, was_trusted=True)
-    told = "; ".join(f"{name}: {why}" for name, why in skipped) or "all its hooks are as they were"
-    reason = f"{HOOKS_FILE} is not as it was trusted ({told})" if not same else told
+    told = "; ".join(f"{name}: {why}" for name, why in skipped) or "all its hooks are unchanged"
+    reason = f"{HOOKS_FILE} has changed since it was trusted ({told})" if not same else told
     return RepoHooks(MODIFIED, tuple(hooks), reason, tuple(skipped), checksums, was_trusted=same)
 
 
@@ -224,7 +224,7 @@ def _why_missing(name: str, file: _HooksFile, entry: Mapping[str, Any]) -> str:
     """Return why a trusted hook cannot run, unless it was trusted as disabled."""
     item = file.items.get(name)
     if item is None:
-        return "it was trusted, and is not there any more"
+        return "it was trusted, and no longer exists"
     if any(hook.id == name for hook in file.hooks):
         return ""
     if entry["hooks"][name] != item_digest(item):
@@ -287,7 +287,7 @@ def write_trust(path: str, workspace: str, entry: Mapping[str, Any], check: Chec
             known = _require_sound(path, check).workspaces
             value = {"version": VERSION, "workspaces": {**known, os.path.realpath(workspace): dict(entry)}}
             if breach := check(value):
-                raise TrustRefused(f"nothing is written: {path} would not be a store any more ({breach})")
+                raise TrustRefused(f"nothing is written: {path} would no longer be a valid store ({breach})")
             write_durable(path, dump_json(value), rights=0o600)
             fault = read_store(path, check).fault
     except OSError as error:
@@ -338,12 +338,10 @@ def _read_bytes(path: str) -> bytes:
             raise _StoreFault("it is not a regular file; move it away")
         if status.st_uid != os.geteuid():
             raise _StoreFault(
-                f"it belongs to another user ({status.st_uid}); move it away, then trust what you need anew"
+                f"it belongs to another user ({status.st_uid}); move it away, then trust what you need again"
             )
         if status.st_mode & 0o022:
-            raise _StoreFault(
-                f"{_other_writers(status.st_mode)} may write to it; look through it, then: chmod 600 {path}"
-            )
+            raise _StoreFault(f"{_other_writers(status.st_mode)} may write to it; check it, then: chmod 600 {path}")
         with os.fdopen(os.dup(descriptor), "rb") as file:
             data = file.read(LARGEST_STORE + 1)
     finally:
@@ -355,20 +353,20 @@ def _read_bytes(path: str) -> bytes:
 
 def _parse_workspaces(data: bytes, check: Check) -> dict[str, Mapping[str, Any]]:
     if not data.strip():
-        raise _StoreFault("it is empty; delete it, then trust what you need anew")
+        raise _StoreFault("it is empty; delete it, then trust what you need again")
     try:
         value = parse_json(data)
     except FormatError as error:
         place = f"line {error.line}: " if error.line else ""
-        raise _StoreFault(f"{place}{error}; mend or delete it") from error
+        raise _StoreFault(f"{place}{error}; fix or delete it") from error
     version = value.get("version") if isinstance(value, dict) else None
     if version != VERSION or isinstance(version, bool):
-        raise _StoreFault(f"its version is not {VERSION}; delete it, then trust what you need anew")
+        raise _StoreFault(f"its version is not {VERSION}; delete it, then trust what you need again")
     if breach := check(value):
-        raise _StoreFault(f"it is damaged {breach}; mend or delete it")
+        raise _StoreFault(f"it is damaged {breach}; fix or delete it")
     for workspace in value["workspaces"]:
         if not os.path.isabs(workspace):
-            raise _StoreFault(f"the workspace {workspace!r} is not an absolute path; mend or delete it")
+            raise _StoreFault(f"the workspace {workspace!r} is not an absolute path; fix or delete it")
     return dict(value["workspaces"])
 
 
@@ -378,7 +376,7 @@ def _directory_fault(path: str) -> str:
         mode = os.stat(directory).st_mode
         # Whoever may write to a directory can put a store of their own in the place of the user's.
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
-            return f"everybody may write to the directory {directory}, and so could swap the file; type: chmod o-w {directory}"
+            return f"all users may write to the directory {directory}, and so could swap the file; type: chmod o-w {directory}"
     return ""
 
 
@@ -395,4 +393,4 @@ def _parent_directories(path: str) -> Iterator[str]:
 
 
 def _other_writers(mode: int) -> str:
-    return "everybody" if mode & stat.S_IWOTH else "its group"
+    return "all users" if mode & stat.S_IWOTH else "its group"

@@ -90,7 +90,7 @@ def _paths_under(workspace: Workspace, path: str) -> list[str]:
 
 
 def _match_under(paths: list[str], pattern: str, folder: str) -> list[str]:
-    """A pattern is seen from the folder that is searched."""
+    """Resolve a pattern relative to the searched folder."""
     prefix = "" if folder == "." or folder in paths else f"{folder}/"
     try:
         return [prefix + name for name in match_paths([name.removeprefix(prefix) for name in paths], pattern)]
@@ -170,7 +170,7 @@ LONGEST_PATTERN = 500
 
 
 class PatternError(Exception):
-    """Why a pattern cannot be used, in words for a model."""
+    """Return why a pattern cannot be used, for the model."""
 
 
 def match_paths(paths: list[str], pattern: str) -> list[str]:

@@ -95,7 +95,7 @@ def _todo_schema() -> dict[str, Any]:
 
 
 def _optional_fields(name: dict[str, Any], text: dict[str, Any]) -> dict[str, Any]:
-    """What may be left out, for which many models say null."""
+    """Return the optional fields; many models send null for them."""
     fields: dict[str, Any] = {
         "required": {"type": "boolean"},
         "dependencies": _list_of(name),

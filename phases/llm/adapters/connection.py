@@ -22,7 +22,7 @@ MOST_ERROR_BYTES = 64 * 1024
 NO_KEY = "none"
 """In place of a key, where a server wants none: the SDK wants one all the same."""
 _AT_HOME = frozenset(urlsplit(PROVIDERS[name].base_url).netloc for name in ("openai", "anthropic"))
-"""Where the vendors of the SDKs answer themselves."""
+"""Hosts of the SDKs' own vendors."""
 _ANTHROPIC_HEADERS = ("anthropic-version",)
 _PLAIN_HEADERS = (
     *("host", "connection", "accept", "accept-encoding", "content-type", "content-length", "user-agent"),
@@ -31,7 +31,7 @@ _PLAIN_HEADERS = (
 
 
 class Timeouts(NamedTuple):
-    """How long a server is waited for, in seconds."""
+    """Timeouts for a server, in seconds."""
 
     connect: float = 10.0
     first: float = 300.0
@@ -57,7 +57,7 @@ class Connection:
 
 
 def connection_for(connection: Connection, most_tokens: int) -> Connection:
-    """The connection for a reply of that length: one that may be longer may take longer."""
+    """Return the connection for a reply of that length: a longer one may take longer."""
     longer = max(1.0, most_tokens / MOST_TOKENS)
     whole = connection.timeouts.whole * longer
     return replace(connection, timeouts=connection.timeouts._replace(whole=whole))
@@ -106,7 +106,7 @@ def http_client(connection: Connection) -> Any:
 
 
 def _choose_way(connection: Connection) -> dict[str, Any]:
-    """How a client gets to the server, and what it knows the server by."""
+    """Return the client's options for proxies and certificates."""
     import httpx2
 
     checked = {"verify": read_certificates()}
@@ -117,7 +117,7 @@ def _choose_way(connection: Connection) -> dict[str, Any]:
 
 @cache
 def read_certificates() -> Any:
-    """The certificates that servers are checked by, once a process: to read them takes longer than many an answer.
+    """Read the trusted certificates, once a process: that takes longer than many an answer.
 
     Raises OSError where the environment names what is no certificate; that is not remembered.
     """
@@ -127,7 +127,7 @@ def read_certificates() -> Any:
 
 
 def _strip_for(connection: Connection) -> Callable[[Any], None]:
-    """Takes out of a request what the SDKs add from variables of their vendor (OPENAI_ORG_ID, …): nobody else gets that."""
+    """Return a hook that removes what the SDKs add from their vendor's variables (OPENAI_ORG_ID, …) for other servers."""
 
     def strip(request: Any) -> None:
         if connection.server.host in _AT_HOME:
@@ -145,7 +145,7 @@ def _strip_for(connection: Connection) -> Callable[[Any], None]:
 
 
 def fetch_page(connection: Connection, method: str, path: str, body: Mapping[str, Any] | None = None) -> bytes:
-    """What stands at a path beside /v1, quickly. Raises ReplyError where nothing does, or too much."""
+    """Fetch a page next to /v1 within a short time. Raises ReplyError if there is none, or it is too large."""
     import httpx2
 
     quick, pieces, size = replace(connection, timeouts=QUICK), list[bytes](), 0
@@ -165,7 +165,7 @@ def fetch_page(connection: Connection, method: str, path: str, body: Mapping[str
 
 
 def sdk_timeout(connection: Connection) -> Any:
-    """The same limits in the SDKs' own words: without them they set theirs, which are longer."""
+    """Return the limits as the SDKs' own timeouts: without them they set theirs, which are longer."""
     import httpx2
 
     return httpx2.Timeout(connection.timeouts.connect, read=connection.timeouts.first)
@@ -201,7 +201,7 @@ def _translate_environment_errors(server: Server) -> Iterator[None]:
 
 @contextmanager
 def translate_errors(sdk: Any, server: Server) -> Iterator[None]:
-    """Turns whatever an SDK, or the connection under it, raises in the block into a ReplyError."""
+    """Turn whatever an SDK, or the connection under it, raises in the block into a ReplyError."""
     import httpx2
 
     try:
@@ -218,4 +218,6 @@ def translate_errors(sdk: Any, server: Server) -> Iterator[None]:
             "OPENAI_CUSTOM_HEADERS",
         ) from error
     except sdk.APIError as error:
-        raise ReplyError(MALFORMED, f"{server.host} sent no answer of its kind ({server.quote(str(error))})") from error
+        raise ReplyError(
+            MALFORMED, f"{server.host} sent an answer of another kind ({server.quote(str(error))})"
+        ) from error

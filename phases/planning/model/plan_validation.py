@@ -13,8 +13,8 @@ from phases.planning.model.places import QUOTED
 from phases.planning.model.plan_change import is_whole
 from phases.planning.model.quote_index import QuoteIndex
 from phases.planning.plan_faults import command_faults, package_faults, reference_faults
+from phases.planning.plan_words import is_python, pip_packages
 from phases.planning.quotes import quote_of
-from phases.sandbox.installs import is_python, pip_packages
 from pipeline.base.errors import FormatError, PipelineError
 from pipeline.base.formats import parse_json
 from pipeline.base.plain_yaml import parse_yaml

@@ -1,4 +1,4 @@
-"""Figures, tables and algorithms with their captions, which stand apart from the text, and the cells of tables."""
+"""Read figures, tables and algorithms with their captions, apart from the text, and the cells of tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _KINDS = {
 }  # fmt: skip
 _MEASURED = {"wrapfigure": 2, "wraptable": 2, "floatingfigure": 1}
 _DEEPEST = 3
-"""How many floats may stand in one another."""
+"""Nesting depth of floats."""
 _PARTS = ("subfigure", "subtable", "subfloat", "subcaptionblock")
 _ARGUMENTS = {"tabular": 1, "tabular*": 2, "tabularx": 2, "tabulary": 2, "longtable": 1, "tabu": 1, "tblr": 1, "longtblr": 1,
               "NiceTabular": 1, "supertabular": 1, "xltabular": 2, "NiceTabular*": 2, "longtabu": 1, "tabularx*": 2}  # fmt: skip
@@ -37,7 +37,7 @@ _WIDEST_SPAN = 50
 def _on_float(walk: Walk, name: str) -> None:
     base = name.rstrip("*")
     walk.skip(_MEASURED.get(base, 0))
-    # floats in floats are found in broken papers alone, and each level copies its blocks
+    # floats nest only in broken papers, and each level copies its blocks
     if walk.floats < _DEEPEST:
         _stand_apart(walk, name, _KINDS[base])
     else:
@@ -45,7 +45,7 @@ def _on_float(walk: Walk, name: str) -> None:
 
 
 def _stand_apart(walk: Walk, name: str, counter: str) -> None:
-    """Opens a flow of its own; when it ends, its blocks wait for the end of the paragraph around it."""
+    """Open a separate flow; its blocks are added after the surrounding paragraph."""
     flow = BlockFlow("algorithm" if counter in ("algorithm", "steps") else "text", counter)
 
     def close(_: str) -> None:
@@ -62,7 +62,7 @@ def _stand_apart(walk: Walk, name: str, counter: str) -> None:
 
 
 def _on_algorithmic(walk: Walk, name: str) -> None:
-    """The steps of an algorithm, within a float that counts it or alone."""
+    """Open the steps of an algorithm, inside a numbered float or alone."""
     walk.option()
     if walk.flow.kind == "algorithm" or walk.floats >= _DEEPEST:
         walk.push(name)
@@ -76,7 +76,7 @@ def _step_blocks(flow: BlockFlow) -> list[Block]:
 
 
 def _captions_first(blocks: list[Block]) -> list[Block]:
-    """Each caption above what it belongs to, wherever the source has it."""
+    """Move each caption above its float, wherever the source has it."""
     captions = [index for index, (kind, _) in enumerate(blocks) if kind == "caption"]
     if len(captions) == 1:
         order = {"caption": 0, "part": 1}
@@ -95,7 +95,7 @@ def _captions_first(blocks: list[Block]) -> list[Block]:
 
 
 def _on_part(walk: Walk, name: str) -> None:
-    """A part of a float, with a caption that bears a letter."""
+    """Open a part of a float, whose caption has a letter."""
     walk.skip(0)
     walk.raw()
     walk.push(name)
@@ -147,7 +147,7 @@ def _caption_part(walk: Walk, *, bracket: bool) -> None:
 
 
 def _part_command(walk: Walk, lexeme: str) -> None:
-    """\\subfloat[caption]{…}: what it holds is an ordinary group."""
+    """Handle \\subfloat[caption]{…}, whose content is an ordinary group."""
     if walk.follows("["):
         _caption_part(walk, bracket=True)
 
@@ -204,7 +204,7 @@ def _line_end(walk: Walk, lexeme: str) -> None:
 
 
 def _on_multicolumn(walk: Walk, lexeme: str) -> None:
-    """\\multicolumn{2}{c}{text}: the text stands in the first of its columns."""
+    """Handle \\multicolumn{2}{c}{text}: the text goes into the first column."""
     count = plain_of(walk.raw())
     walk.raw()
     frame = walk.frames[-1] if walk.frames else None
@@ -213,12 +213,12 @@ def _on_multicolumn(walk: Walk, lexeme: str) -> None:
 
 
 def _on_makecell(walk: Walk, lexeme: str) -> None:
-    """\\makecell[l]{one \\\\ two}: its lines are one cell."""
+    """Handle \\makecell[l]{one \\\\ two}: its lines are one cell."""
     walk.skip(0)
 
 
 def _on_rule(walk: Walk, lexeme: str) -> None:
-    """\\cmidrule(lr){2-3}, \\midrule[1pt]: lines that are drawn."""
+    """Skip \\cmidrule(lr){2-3} and \\midrule[1pt]."""
     text = walk.tokens[walk.at] if walk.at < len(walk.tokens) else ""
     if lexeme == "\\cmidrule" and walk.option() is None and text.lstrip().startswith("(") and ")" in text:
         walk.tokens[walk.at] = text.partition(")")[2] or " "

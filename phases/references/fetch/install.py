@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
+import shutil
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
@@ -200,22 +200,22 @@ def is_free(name: str, into: str) -> bool:
 
 
 def remove_tree(name: str, into: str) -> None:
-    """Takes away a file, or a folder with all in it, however deep; of a link, the link itself. Raises StorageError."""
+    """Remove a file, or a directory with everything in it; of a link, the link itself. Raises StorageError."""
     path = os.path.join(into, name)
     try:
-        if not stat.S_ISDIR(os.lstat(path).st_mode):
+        if stat.S_ISDIR(os.lstat(path).st_mode):
+            shutil.rmtree(path, onerror=_retry_writable)
+        else:
             os.unlink(path)
-            return
-        top = _open_writable(path)
-        try:
-            _empty_directory(top)
-        finally:
-            os.close(top)
-        os.rmdir(path)
     except FileNotFoundError:
         return
-    except OSError as error:
-        raise storage_error("remove", path, error) from error
+    except (OSError, RecursionError) as error:
+        raise storage_error("remove", path, error if isinstance(error, OSError) else OSError(0, str(error))) from error
+
+
+def _retry_writable(remove: Callable[[str], None], path: str, error: object) -> None:
+    os.chmod(os.path.dirname(path), 0o700)
+    remove(path)
 
 
 def _list_names(into: str) -> list[str]:
@@ -240,41 +240,6 @@ def _holds_files(name: str, into: str) -> bool:
     except OSError:
         return False
     return stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
-
-
-def _empty_directory(top: int) -> None:
-    """Empties an open folder. Folders in folders are brought up to it first, so that no depth is too much."""
-    left = _remove_files(top, top)
-    while left:
-        name = left.pop()
-        folder = os.open(name, _FOLDER, dir_fd=top)
-        try:
-            left += _remove_files(folder, top)
-        finally:
-            os.close(folder)
-        os.rmdir(name, dir_fd=top)
-
-
-def _remove_files(folder: int, top: int) -> list[str]:
-    """Removes the files in a folder, and moves the folders in it to the top, under names of no one's choice."""
-    moved = []
-    for name in os.listdir(folder):
-        if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-            os.unlink(name, dir_fd=folder)
-            continue
-        os.close(_open_writable(name, folder))
-        fresh = secrets.token_hex(16)
-        os.rename(name, fresh, src_dir_fd=folder, dst_dir_fd=top)
-        moved.append(fresh)
-    return moved
-
-
-def _open_writable(name: str, beneath: int | None = None) -> int:
-    """An open folder, which may be emptied and moved from now on, also if it was made unwritable."""
-    folder = os.open(name, _FOLDER, dir_fd=beneath)
-    with suppress(OSError):
-        os.fchmod(folder, 0o700)
-    return folder
 
 
 _LARGEST_MANIFEST = 64 * 2**20

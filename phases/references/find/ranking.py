@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.references.find.phrases import says_builds_on
+from phases.references.find.own_code import says_builds_on
 from phases.references.find.text import shorten_text
 from phases.references.values import Entry, Mention
 

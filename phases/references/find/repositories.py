@@ -10,8 +10,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from phases.references.find.links import is_discussion_page, links_in, repository_key, repository_of
-from phases.references.find.own_code import Linked, own_reason
-from phases.references.find.phrases import says_builds_on
+from phases.references.find.own_code import Linked, own_reason, says_builds_on
 from phases.references.find.places import PaperPlaces, is_list
 from phases.references.find.ranking import Rank
 from phases.references.find.text import letters_of, shorten_text

@@ -7,17 +7,27 @@ What is damaged is thrown away: nothing stands here that cannot be had again.
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import json
+import os
 import sqlite3
+import tempfile
+import time
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from typing import Any, NamedTuple, TypeVar
 
-from phases.references.parse.model import VERSION, Import, Parsed, Piece, Symbol
+from phases.references.parse.model import VERSION, Parsed, Piece, Symbol
 from phases.references.parse.terms import fold_name, words_of
+from pipeline.base.errors import StorageError
+from pipeline.base.files import storage_error
+from pipeline.base.lease import lock_descriptor
+from pipeline.base.logs import logger
+from pipeline.base.safe_tree import open_regular
 
-STAMP = VERSION * 1000 + 2
+STAMP = VERSION * 1000 + 4
 """Of the tables and of what stands in them; the last three digits are for the tables."""
 TABLES = """
 CREATE TABLE repositories (name TEXT PRIMARY KEY, row TEXT NOT NULL) WITHOUT ROWID;
@@ -25,7 +35,6 @@ CREATE TABLE files (
     id INTEGER PRIMARY KEY, repository TEXT NOT NULL, path TEXT NOT NULL, sha256 TEXT NOT NULL, language TEXT NOT NULL,
     made_by TEXT NOT NULL, parsed BLOB NOT NULL, UNIQUE (repository, path)
 );
-CREATE INDEX by_content ON files (sha256, language);
 CREATE TABLE symbols (id INTEGER PRIMARY KEY, name TEXT NOT NULL, folded TEXT NOT NULL, parent TEXT NOT NULL,
     kind TEXT NOT NULL, line INTEGER NOT NULL, end INTEGER NOT NULL, signature TEXT NOT NULL,
     file INTEGER AS (id >> 20) VIRTUAL);
@@ -94,16 +103,16 @@ class Cache:
             if self._db.in_transaction:  # something ended it in the middle
                 self._db.execute("ROLLBACK")
 
-    def summary(self, repository: str) -> dict[str, Any] | None:
-        """What was kept of a repository when it was last indexed, as JSON gives it; None where nothing was."""
+    def summary(self, repository: str) -> dict[str, Any]:
+        """Return what `keep_summary` was given for a repository; empty if there is none."""
         row = self._first("SELECT row FROM repositories WHERE name = ?", (repository,))
-        return _parse_object(row[0]) if row else None
+        return _parse_object(row[0]) if row else {}
 
-    def keep_summary(self, repository: str, row: dict[str, Any] | None) -> None:
-        """None: it is no longer whole."""
+    def keep_summary(self, repository: str, row: dict[str, Any]) -> None:
+        """Store a summary of a repository whose files are all here. An empty one says that they are not."""
         with self.writing():
             self._db.execute("DELETE FROM repositories WHERE name = ?", (repository,))
-            if row is not None:
+            if row:
                 self._db.execute("INSERT INTO repositories VALUES (?, ?)", (repository, json.dumps(row)))
 
     def files(self, repository: str) -> dict[str, tuple[str, str, str]]:
@@ -112,25 +121,15 @@ class Cache:
         return {path: (digest, language, made) for path, digest, language, made in self.rows(query, (repository,))}
 
     def parsed(self, repository: str, path: str) -> Parsed | None:
-        """Symbols, imports, lines and fault of a file that is there, without its pieces."""
+        """Symbols, lines and fault of a file that is there, without its pieces."""
         query = "SELECT parsed FROM files WHERE repository = ? AND path = ?"
         row = self._first(query, (repository, path))
         return unpack_parsed(row[0]) if row else None
 
-    def known(self, sha256: str, language: str, made_by: str) -> Parsed | None:
-        """The same content, wherever it stands, with its pieces."""
-        query = "SELECT id, parsed FROM files WHERE sha256 = ? AND language = ? AND made_by = ? LIMIT 1"
-        row = self._first(query, (sha256, language, made_by))
-        if not row:
-            return None
-        chunks = self.rows("SELECT data FROM texts WHERE file = ? ORDER BY id", (row[0],))
-        pieces = tuple(piece for (data,) in chunks for piece in unpack_chunk(data).pieces)
-        return unpack_parsed(row[1])._replace(pieces=pieces)
-
     def replace(self, repository: str, row: FileRow, made_by: str, parsed: Parsed) -> None:
         """Puts a file in the place of what stood at its path. Within writing()."""
         self.remove(repository, (row.path,))
-        packed = [parsed.lines, parsed.symbols, parsed.imports, parsed.fault]  # its pieces stand apart
+        packed = [parsed.lines, parsed.symbols, parsed.fault]  # its pieces stand apart
         values = (repository, row.path, row.sha256, row.language, made_by, _pack_json(packed))
         insert = "INSERT INTO files (repository, path, sha256, language, made_by, parsed) VALUES (?, ?, ?, ?, ?, ?)"
         number = self._db.execute(insert, values).lastrowid or 0
@@ -252,9 +251,8 @@ class Cache:
 def unpack_parsed(data: bytes) -> Parsed:
     """What a row of `files` says was parsed, without pieces. Raises CacheUnusable."""
     try:
-        lines, symbols, imports, fault = json.loads(zlib.decompress(data))
-        rows = (Import(module, tuple(names), line) for module, names, line in imports)
-        return Parsed(lines, tuple(Symbol(*row) for row in symbols), tuple(rows), (), fault)
+        lines, symbols, fault = json.loads(zlib.decompress(data))
+        return Parsed(lines, tuple(Symbol(*row) for row in symbols), (), fault)
     except (zlib.error, ValueError, TypeError) as error:
         raise CacheUnusable(f"a row of the cache is damaged: {error}") from error
 
@@ -292,3 +290,158 @@ def _parse_object(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise CacheUnusable("a row of the cache is damaged: it is no object")
     return value
+
+
+T = TypeVar("T")
+WAIT = 60.0
+"""Seconds to wait for another process that writes."""
+_KEEP_DAYS = 60
+"""A cache that nobody used for so long is removed when another one is made."""
+_PAGE = 16384
+"""Bytes; the words are read and merged in runs, and take half the time of pages of 4,096."""
+_MACHINES_FAULT = (
+    *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED),
+    *(sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY),
+)
+
+
+_TEMPORARY: dict[str, tempfile.TemporaryDirectory[str]] = {}
+"""The directory of each cache for which there is no lasting place; Python removes it when the process ends."""
+
+
+def cache_path(cache_directory: str, into: str, tell: Callable[[str], None] = lambda text: None) -> str:
+    """Return where the cache of the index directory `into` is: in the user's cache directory (decision 147).
+
+    Its name is derived from the place of `into` and the version. If nothing can be written there, or no directory is given,
+    it is a temporary file of this process, and `tell` gets a message.
+    """
+    key = hashlib.sha256(f"{STAMP} ".encode() + os.fsencode(os.path.realpath(into))).hexdigest()[:32]
+    path = os.path.join(cache_directory, "indexes", f"{key}.sqlite3")
+    why = _why_not_writable(os.path.dirname(path)) if cache_directory else "no directory is given"
+    if why is None:
+        return path
+    logger.debug("the cache of {} is temporary: {}", into, why)
+    if cache_directory:
+        tell(f"cannot write to {cache_directory} ({why}): each command parses the fetched code again")
+    try:
+        if key not in _TEMPORARY or not os.path.isdir(_TEMPORARY[key].name):
+            _TEMPORARY[key] = tempfile.TemporaryDirectory()
+    except OSError as error:
+        raise storage_error("make an index in place of", path, error) from error
+    return os.path.join(_TEMPORARY[key].name, "index.sqlite3")
+
+
+def _why_not_writable(directory: str) -> str | None:
+    try:
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            return None
+    except OSError as error:
+        return error.strerror or str(error)
+
+
+def with_cache(path: str, use: Callable[[Cache], T], *, afresh: bool = False) -> T:
+    """Return `use(cache)`, with no other process writing to the cache. A damaged cache is replaced by an empty one.
+
+    `afresh`: so is one that looks whole. Raises StorageError.
+    """
+    with lock_file(path) as mine:
+        if not mine:
+            raise StorageError(f"another process writes to {path}; try again when it has finished")
+        _remove_unused(os.path.dirname(path))
+        if afresh:
+            remove_cache(path)
+        try:
+            with open_writable(path) as cache:
+                return use(cache)
+        except CacheUnusable as error:
+            logger.debug("{} is replaced: {}", path, error)
+            remove_cache(path)
+        try:
+            with open_writable(path) as cache:
+                return use(cache)
+        except CacheUnusable as error:
+            raise StorageError(f"{error}, also in a new cache; check the disk, then delete the file") from error
+
+
+@contextmanager
+def open_writable(path: str) -> Iterator[Cache]:
+    """The cache, made where it is not there. Raises CacheUnusable. Who calls has locked it."""
+    with _connect(path) as connection:
+        if not connection.execute("PRAGMA page_count").fetchone()[0]:
+            connection.execute("BEGIN IMMEDIATE")
+            for statement in TABLES.split(";\n"):
+                connection.execute(statement)
+            connection.execute("COMMIT")
+        yield Cache(connection)
+
+
+@contextmanager
+def open_readable(path: str) -> Iterator[Cache]:
+    """The cache for reading alone. Raises CacheUnusable where it has to be made anew first."""
+    if not os.path.exists(path):
+        raise CacheUnusable(f"{path} is not there")
+    with suppress(OSError):
+        os.utime(path)  # it is in use: see _KEEP_DAYS
+    with _connect(path) as connection:
+        connection.execute("BEGIN")  # what is read belongs together
+        yield Cache(connection)
+
+
+@contextmanager
+def lock_file(path: str, seconds: float | None = None) -> Iterator[bool]:
+    """Whether this process has the file at `path` to itself within the block; False where another still had it after `seconds`.
+
+    The lock is a file beside it, which stays: one that is removed would be two locks to two processes. The kernel takes it back
+    from a process that died.
+    """
+    try:
+        descriptor = open_regular(path + ".lock", flags=os.O_RDWR | os.O_CREAT, mode=0o600)
+    except OSError as error:
+        raise storage_error("open", path + ".lock", error) from error
+    try:
+        with lock_descriptor(descriptor, path + ".lock", WAIT if seconds is None else seconds) as mine:
+            yield mine
+    finally:
+        os.close(descriptor)  # and the lock goes with it
+
+
+def remove_cache(path: str) -> None:
+    """Removes the cache and what a killed writer left beside it."""
+    for name in (path, f"{path}-journal"):
+        remove_file(name)  # the journal last: without it a cache would look whole
+
+
+def remove_file(path: str) -> None:
+    """Removes a file of ours; one that is not there is fine."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StorageError(f"cannot remove {path}: {error.strerror}; move it away") from error
+
+
+def _remove_unused(directory: str) -> None:
+    oldest = time.time() - _KEEP_DAYS * 24 * 3600
+    with suppress(OSError), os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.name.endswith(".sqlite3") and entry.stat().st_mtime < oldest:
+                remove_cache(entry.path)
+
+
+@contextmanager
+def _connect(path: str) -> Iterator[sqlite3.Connection]:
+    try:
+        with closing(sqlite3.connect(path, timeout=WAIT, isolation_level=None)) as connection:
+            connection.execute(f"PRAGMA page_size = {_PAGE}")  # of a new one; one that is there keeps its own
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA cache_size = -64000")
+            yield connection
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+        if code & 0xFF in _MACHINES_FAULT and code != sqlite3.SQLITE_READONLY_DBMOVED:
+            full = errno.ENOSPC if code & 0xFF == sqlite3.SQLITE_FULL else 0
+            told = f"cannot use {path}: {error}; it is a cache: make room, or delete it"
+            raise StorageError(told, code=full) from error
+        raise CacheUnusable(f"{path}: {error}") from error

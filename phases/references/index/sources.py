@@ -16,7 +16,6 @@ LARGEST = 16 * 1024 * 1024
 """Bytes of a file; what is larger is not read at all."""
 CHANGED = "changed since it was fetched"
 _HEAD = 8192
-_GO_MODULE = re.compile(rb"^module[ \t]+(\S{1,300})", re.MULTILINE)
 
 
 class SourceFile(NamedTuple):
@@ -70,16 +69,6 @@ class FetchedRepository:
         language = language_of(path, head)
         why = why_left_out(path, size, head) or ("" if language else "not text")
         return SourceFile(path, size, digest, language or "", why)
-
-    def go_modules(self, sources: Iterable[SourceFile]) -> dict[str, str]:
-        """The module that each go.mod declares, by its folder."""
-        found: dict[str, str] = {}
-        for one in sources:
-            if os.path.basename(one.path) == "go.mod" and len(found) < 50:
-                declared = _GO_MODULE.search(self.read(one.path, one.sha256) or b"")
-                if declared:
-                    found[os.path.dirname(one.path)] = declared[1].decode("utf-8", "replace").strip('"')
-        return found
 
     def _is_inside(self, folder: str) -> bool:
         """Whether a folder is the repository's own, with no link on the way to it."""

@@ -9,11 +9,11 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from phases.references.parse.grammars import GRAMMARS
-from phases.references.parse.model import Import, Symbol
+from phases.references.parse.model import Symbol
 from phases.references.parse.python_code import MOST_SYMBOLS, clean_docstring, is_constant, join_lines
 
 EXTRA = "pip install 'paper-pipeline[code]'"
-_SPECIAL = frozenset(("name", "declarator", "body", "receiver", "import", "scope", "_called"))
+_SPECIAL = frozenset(("name", "declarator", "body", "receiver", "scope"))
 _CLASSES = frozenset(("class", "struct", "union", "interface", "trait", "enum", "scope"))
 _FUNCTIONS = frozenset(("function", "method"))
 _CALLABLE = _FUNCTIONS | {"class", "struct", "union", "interface", "trait", "enum", "type", "macro"}
@@ -56,8 +56,8 @@ class _Match(NamedTuple):
         return self.named.start_point[0], self.name
 
 
-def parse_with_grammar(language: str, text: str) -> tuple[list[Symbol], list[Import], str]:
-    """All that the text defines and imports, by line, and a fault where the grammar could not read all. Raises NoParser.
+def parse_with_grammar(language: str, text: str) -> tuple[list[Symbol], str]:
+    """Return the symbols of a text by line, and a fault if the grammar could not read all of it. Raises NoParser.
 
     The time it takes is bounded by the process alone: the library's own callback for that crashes (0.26).
     """
@@ -65,17 +65,11 @@ def parse_with_grammar(language: str, text: str) -> tuple[list[Symbol], list[Imp
     source = text.encode()
     tree = parser.parse(source)
     found: list[_Match] = []
-    imports: list[Import] = []
     for rank, captures in cursor(query).matches(tree.root_node):
-        if "import" in captures:
-            node = captures["import"][0]
-            imports.extend(imports_in(language, node.text.decode("utf-8", "replace"), node.start_point[0] + 1))
-        else:
-            found.extend(_definitions_in(language, rank, captures))
+        found.extend(_definitions_in(language, rank, captures))
     lines = text.split("\n")
     symbols = sorted(_build_symbols(language, found, lines, source), key=lambda symbol: symbol.line)
-    imports.sort(key=lambda one: one.line)
-    return symbols, imports, _syntax_error(tree.root_node)
+    return symbols, _syntax_error(tree.root_node)
 
 
 @cache
@@ -216,133 +210,9 @@ def _syntax_error(root: Any) -> str:
     return f"the parser could not make sense of all of it, first of line {node.start_point[0] + 1}"
 
 
-_LONGEST = 10_000
-_MOST_NAMES = 500
-_INCLUDE = re.compile(r"#\s*(?:include|import)\w*\s*[<\"]([^>\"\n]+)[>\"]")
-_STRING = re.compile(r"""["'`]([^"'`\n]+)["'`]""")
-_BRACES = re.compile(r"\{([^{}]*)\}")
-_DEFAULT = re.compile(r"(?:import|export)\s+(?:type\s+)?([\w$]+)\s*(?:,|from)")
-_JAVA = re.compile(r"import\s+(static\s+)?([\w$]+(?:\.[\w$]+)*)\s*(\.\s*\*)?")
-_PYTHON = re.compile(r"from\s*([.\w]+)\s*import\s*(.*)", re.DOTALL)
-
-
-def imports_in(language: str, text: str, line: int) -> Iterator[Import]:
-    """The imports that a statement makes, in its order."""
-    text = text[:_LONGEST]
-    if language in ("c", "cpp", "cuda"):
-        found = _INCLUDE.match(text)
-        return iter([Import(found[1].strip(), (), line)] if found else [])
-    if language in ("javascript", "typescript", "tsx"):
-        return _script_imports(text, line)
-    if language == "java":
-        return _java_imports(text, line)
-    if language == "go":
-        return (Import(found[1], (), line) for found in _STRING.finditer(text))
-    if language == "rust":
-        return _rust_imports(text, line)
-    if language == "julia":
-        return _julia_imports(text, line)
-    return _python_imports(text, line)
-
-
-def _script_imports(text: str, line: int) -> Iterator[Import]:
-    strings = list(_STRING.finditer(text))
-    if not strings:
-        return
-    names: list[str] = []
-    if text.startswith(("import", "export")):
-        if default := _DEFAULT.match(text):
-            names.append(default[1])
-        if braces := _BRACES.search(text):
-            names += _split_names(braces[1])
-    yield Import(strings[-1][1] if names else strings[0][1], tuple(names[:_MOST_NAMES]), line)
-
-
-def _java_imports(text: str, line: int) -> Iterator[Import]:
-    if found := _JAVA.match(text):
-        if found[3]:
-            yield Import(found[2], ("*",), line)
-        elif found[1]:
-            module, _, name = found[2].rpartition(".")
-            yield Import(module, (name,), line)
-        else:
-            yield Import(found[2], (), line)
-
-
-def _rust_imports(text: str, line: int) -> Iterator[Import]:
-    """`use a::{b, c::d}` is two imports: `a::b` and `a::c::d`; `mod x;` is one of `self::x`, which is where its file is."""
-    text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
-    text = re.sub(r"^(?:\s*#!?\[[^\]]*\])*\s*(?:pub(?:\s*\([^)]*\))?\s+)?", "", text).rstrip("; \n")
-    word, _, rest = text.partition(" ")
-    if word == "mod":
-        yield Import(f"self::{rest.strip()}", (), line)
-    elif word == "extern":
-        yield Import(rest.removeprefix("crate").split(" as ")[0].strip(), (), line)
-    else:
-        for path in _rust_paths(" ".join(rest.split())):
-            yield Import(path, (), line)
-
-
-def _rust_paths(tree: str) -> list[str]:
-    """The paths of a tree of uses; a stack instead of recursion, for the tree is a stranger's."""
-    paths: list[str] = []
-    prefixes, current = [""], ""
-    for part in re.findall(r"[{},]|[^{},]+", tree):
-        if part == "{":
-            prefixes.append(prefixes[-1] + current.strip())
-            current = ""
-        elif part in ",}":
-            _add_path(paths, prefixes[-1], current)
-            current = ""
-            if part == "}" and len(prefixes) > 1:
-                prefixes.pop()
-        else:
-            current = part
-        if len(paths) >= _MOST_NAMES or len(prefixes) > 50:
-            return paths
-    _add_path(paths, prefixes[-1], current)
-    return paths
-
-
-def _add_path(paths: list[str], prefix: str, name: str) -> None:
-    name = name.split(" as ")[0].strip()
-    if name:
-        path = prefix.rstrip(":") if name == "self" and prefix else prefix + name
-        paths.append(path.replace(" ", "")[:300])
-
-
-def _julia_imports(text: str, line: int) -> Iterator[Import]:
-    if text.startswith("include"):
-        if found := _STRING.search(text):
-            yield Import(found[1], (), line)
-        return
-    _, _, rest = text.partition(" ")
-    module, colon, names = rest.partition(":")
-    if colon:
-        yield Import(module.strip(), tuple(_split_names(names)[:_MOST_NAMES]), line)
-        return
-    for part in rest.split(",")[:_MOST_NAMES]:
-        if name := part.split(" as ")[0].strip():
-            yield Import(name[:300], (), line)
-
-
-def _python_imports(text: str, line: int) -> Iterator[Import]:
-    if found := _PYTHON.match(text):
-        yield Import(found[1], tuple(_split_names(found[2].strip("() \n"))[:_MOST_NAMES]), line)
-        return
-    for name in _split_names(text.removeprefix("import"))[:_MOST_NAMES]:
-        yield Import(name, (), line)
-
-
-def _split_names(text: str) -> list[str]:
-    """The names in a list of names, without what they are called here."""
-    names = (re.split(r"\s+as\s+|\s*:\s*", part.strip())[0].removeprefix("type ").strip() for part in text.split(","))
-    return [name[:200] for name in names if name]
-
-
 _FURTHEST = 120
 """Lines above a definition that may belong to its comment."""
-_LONGEST_OF_COMMENTS = 2_000
+_LONGEST = 2_000
 _LINE = re.compile(r"\s*(?://[/!]?|#['#!]?|--)(?!\w*\[) ?")
 _SKIPPED = re.compile(r"\s*(?:@\w[\w.]*(?:\(.*\))?|#\[.*\]|\[\[.*\]\]|template\s*<.*>|__\w+__(?:\(.*\))?)\s*$")
 """What may stand between a comment and what it documents: annotations, attributes, a template's head."""
@@ -371,7 +241,7 @@ def _line_comments(lines: Sequence[str], at: int, lowest: int) -> str:
     while at >= lowest and (mark := _LINE.match(lines[at])) and not lines[at].lstrip().startswith(_DIRECTIVES):
         found.append(lines[at][mark.end() :].rstrip())
         at -= 1
-    return "\n".join(reversed(found)).strip()[:_LONGEST_OF_COMMENTS]
+    return "\n".join(reversed(found)).strip()[:_LONGEST]
 
 
 def _block_comment(lines: Sequence[str], at: int, lowest: int) -> str:
@@ -381,7 +251,7 @@ def _block_comment(lines: Sequence[str], at: int, lowest: int) -> str:
         opened = lines[at].find("/*")
         if opened >= 0:
             alone = not lines[at][:opened].strip()
-            return "\n".join(reversed(found)).strip()[:_LONGEST_OF_COMMENTS] if alone else ""
+            return "\n".join(reversed(found)).strip()[:_LONGEST] if alone else ""
         at -= 1
     return ""
 
@@ -389,14 +259,14 @@ def _block_comment(lines: Sequence[str], at: int, lowest: int) -> str:
 def _string_above(lines: Sequence[str], at: int, lowest: int) -> str:
     last = lines[at].strip()
     if not last.endswith('"""'):
-        return last.strip('"')[:_LONGEST_OF_COMMENTS] if last.startswith('"') else ""
+        return last.strip('"')[:_LONGEST] if last.startswith('"') else ""
     found = [last[:-3]]
     if last.startswith('"""') and len(last) >= 6:
-        return last[3:-3].strip()[:_LONGEST_OF_COMMENTS]
+        return last[3:-3].strip()[:_LONGEST]
     while (at := at - 1) >= lowest:
         opened = lines[at].find('"""')
         if opened >= 0:
             found.append(lines[at][opened + 3 :])
-            return "\n".join(part.rstrip() for part in reversed(found)).strip()[:_LONGEST_OF_COMMENTS]
+            return "\n".join(part.rstrip() for part in reversed(found)).strip()[:_LONGEST]
         found.append(lines[at])
     return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, BinaryIO
 
-from phases.references.parse.model import KINDS, Import, Parsed, Piece, Symbol
+from phases.references.parse.model import KINDS, Parsed, Piece, Symbol
 
 LARGEST = 96 * 1024 * 1024
 """Bytes of all answers of one worker; those to the largest batch have two thirds of that."""
@@ -52,14 +52,10 @@ def parse_answer(line: bytes, number: int) -> Parsed:
 def validate_parsed(value: Any) -> Parsed:
     """A parsed file as JSON gives it. Whoever wrote it has read hostile bytes: every part is checked. Raises InvalidAnswer."""
     try:
-        lines, symbols, imports, pieces, fault = value
+        lines, symbols, pieces, fault = value
         return Parsed(
             _check_number(lines),
             tuple(_parse_symbol(*row) for row in symbols),
-            tuple(
-                Import(_check_text(module), tuple(map(_check_text, names)), _check_number(line))
-                for module, names, line in imports
-            ),
             tuple(_parse_piece(*row) for row in pieces),
             _check_text(fault),
         )

@@ -1,10 +1,10 @@
-"""What is known of one source file: symbols, imports, and the pieces that are searched."""
+"""What is known of one source file: symbols, and the pieces that are searched."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-VERSION = 2
+VERSION = 3
 """Of parsing and cutting together. Raise it when the same file should give something else: what was kept is then made anew."""
 KINDS = (
     *("module", "namespace", "class", "struct", "union", "interface", "trait", "enum", "type", "function", "method"),
@@ -33,16 +33,6 @@ class Symbol(NamedTuple):
         return f"{self.parent}.{self.name}" if self.parent else self.name
 
 
-class Import(NamedTuple):
-    """What the file takes from elsewhere."""
-
-    module: str
-    """As written: `.layers`, `numpy.linalg`, `../util.js`, `layers.h`, `crate::net`."""
-    names: tuple[str, ...]
-    """The names that are taken out of it; empty where the whole is taken."""
-    line: int
-
-
 class Piece(NamedTuple):
     """A stretch of a file that a search can find: a function with its body, the rest of a class, a part of a text."""
 
@@ -65,7 +55,6 @@ class Parsed(NamedTuple):
 
     lines: int
     symbols: tuple[Symbol, ...] = ()
-    imports: tuple[Import, ...] = ()
     pieces: tuple[Piece, ...] = ()
     fault: str = ""
     """Why its symbols are not all there, in words; empty where they are."""

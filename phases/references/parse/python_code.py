@@ -1,4 +1,4 @@
-"""Symbols and imports of Python that Python itself can read."""
+"""Symbols of Python that Python itself can read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from inspect import cleandoc
 from typing import NamedTuple
 
-from phases.references.parse.model import Import, Symbol
+from phases.references.parse.model import Symbol
 
 MOST_SYMBOLS = 20_000
 LONGEST_SIGNATURE, LONGEST_DOC = 300, 2_000
@@ -42,15 +42,14 @@ class _Scope(NamedTuple):
 class _Collected(NamedTuple):
     lines: Sequence[str]
     symbols: list[Symbol]
-    imports: list[Import]
     fields: set[tuple[str, str]]
     """Owner and name: a field is listed where it is first set."""
 
 
-def parse_python(text: str) -> tuple[list[Symbol], list[Import]]:
-    """All that the text defines and imports, by line; `text` has no line ends but newlines. Raises NotPython."""
+def parse_python(text: str) -> list[Symbol]:
+    """Return the symbols of a text by line; `text` has no line ends but newlines. Raises NotPython."""
     tree = _parse_tree(text)
-    found = _Collected(text.split("\n"), [], [], set())
+    found = _Collected(text.split("\n"), [], set())
     walrus = ":=" in text
     stack: list[tuple[Iterator[ast.AST], _Scope]] = [(iter(tree.body), _Scope(_MODULE, ""))]
     while stack and len(found.symbols) < MOST_SYMBOLS:
@@ -62,14 +61,12 @@ def parse_python(text: str) -> tuple[list[Symbol], list[Import]]:
             stack.append(_add_definition(statement, place, found))
         elif isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
             _add_assignment(statement, place, found)
-        elif isinstance(statement, (ast.Import, ast.ImportFrom)):
-            found.imports.extend(_imports_of(statement))
         elif isinstance(statement, (*_LOOPS_AND_SUCH, ast.Match, ast.ExceptHandler, ast.match_case)):
             stack.append((_inner_statements(statement), place))
         if walrus and statement is not None and place.scope != _FUNCTION and not isinstance(statement, _FUNCTIONS):
             _add_walruses(statement, place, found)
     found.symbols.sort(key=lambda symbol: symbol.line)
-    return found.symbols, found.imports
+    return found.symbols
 
 
 def clean_docstring(doc: str) -> str:
@@ -205,12 +202,3 @@ def _add_walruses(statement: ast.AST, place: _Scope, found: _Collected) -> None:
             _add_variable(node.target, place, node.end_lineno or node.lineno, found)
         if not isinstance(node, ast.Lambda):
             waiting.extend(child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
-
-
-def _imports_of(node: ast.Import | ast.ImportFrom) -> Iterator[Import]:
-    if isinstance(node, ast.Import):
-        for alias in node.names:
-            yield Import(alias.name, (), node.lineno)
-    else:
-        module = "." * node.level + (node.module or "")
-        yield Import(module, tuple(alias.name for alias in node.names), node.lineno)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from phases.references.parse.grammar_code import EXTRA, NoParser, parse_with_grammar
 from phases.references.parse.grammars import GRAMMARS
-from phases.references.parse.model import Import, Parsed, Piece, Symbol
+from phases.references.parse.model import Parsed, Piece, Symbol
 from phases.references.parse.python_code import MOST_SYMBOLS, NotPython, parse_python
 from phases.references.parse.terms import words_of
 
@@ -19,23 +19,21 @@ _CHARSETS = re.compile(
     rb"(?:utf|iso|latin|l1|ascii|cp|windows|koi8|mac|euc|shift|sjis|big5|gb|hz)[-_\w.]*", re.IGNORECASE
 )
 """Codecs that are no character sets, or slow ones, are not asked: a coding line may name them."""
-_MOST_IMPORTS = 5_000
 
 
 def parse_code(language: str, data: bytes) -> Parsed:
-    """The symbols, imports and pieces of a file in a language that languages.language_of names."""
+    """The symbols and pieces of a file in a language that languages.language_of names."""
     text, language, fault = text_of(language, data)
     symbols: list[Symbol] = []
-    imports: list[Import] = []
     try:
-        symbols, imports, found = _parse_symbols(language, text)
+        symbols, found = _parse_symbols(language, text)
         fault = fault or found
     except (RecursionError, MemoryError):
         fault = "it is nested too deeply"
     symbols = symbols[:MOST_SYMBOLS]
     lines = text.count("\n") + (1 if text and not text.endswith("\n") else 0)
     symbols = [symbol._replace(end=min(symbol.end, lines)) for symbol in symbols if symbol.line <= lines]
-    return Parsed(lines, tuple(symbols), tuple(imports[:_MOST_IMPORTS]), pieces_of(language, text, symbols), fault)
+    return Parsed(lines, tuple(symbols), pieces_of(language, text, symbols), fault)
 
 
 def text_of(language: str, data: bytes) -> tuple[str, str, str]:
@@ -71,27 +69,27 @@ def _decode_bytes(data: bytes) -> str:
     return data.decode("latin-1")
 
 
-def _parse_symbols(language: str, text: str) -> tuple[list[Symbol], list[Import], str]:
+def _parse_symbols(language: str, text: str) -> tuple[list[Symbol], str]:
     if language == "python":
         return _parse_python(text)
     if language not in GRAMMARS:
-        return [], [], ""
+        return [], ""
     try:
         return parse_with_grammar(language, text)
     except NoParser as error:
-        return [], [], str(error)
+        return [], str(error)
 
 
-def _parse_python(text: str) -> tuple[list[Symbol], list[Import], str]:
+def _parse_python(text: str) -> tuple[list[Symbol], str]:
     try:
-        return (*parse_python(text), "")
+        return parse_python(text), ""
     except NotPython as error:
         why = str(error)[:200]
     try:
-        symbols, imports, _ = parse_with_grammar("python", text)
+        symbols, _ = parse_with_grammar("python", text)
     except NoParser:
-        return [], [], f"it is not valid Python ({why}), and there is no parser for damaged or old Python: {EXTRA}"
-    return symbols, imports, f"it is not valid Python ({why}): what a tolerant parser found"
+        return [], f"it is not valid Python ({why}), and there is no parser for damaged or old Python: {EXTRA}"
+    return symbols, f"it is not valid Python ({why}): what a tolerant parser found"
 
 
 _MAGIC = re.compile(r"[%!?].*|[\w.\[\]'\" ,]*=[ \t]*[%!]\S.*|[\w.]+\?{1,2}")

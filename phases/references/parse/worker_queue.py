@@ -37,8 +37,8 @@ from pipeline.base.workers import (
 SECONDS = 20.0
 """Of processor time for one file."""
 _MAX_WORKERS = 4
-_TINY_BATCH, BATCH_FILES, _BATCH_BYTES = 20, 400, 6 * 1024 * 1024
-"""A start costs as much as some 20 files, so fewer are not worth a second worker, and a batch should have many more."""
+BATCH_FILES, _BATCH_BYTES = 200, 6 * 1024 * 1024
+"""Files and bytes of a batch. To start its worker costs as much as some 20 files."""
 MOST_GIVEN_UP, LONGEST_GIVEN_UP = 20, 300.0
 """Files, and seconds spent on them, after which what is left is taken as text: a repository of traps would take days."""
 _ENOUGH = GIVEN_UP + "so many other files of the repository could not be parsed in time that this one was not tried"
@@ -76,26 +76,22 @@ class _Failure(NamedTuple):
 def parse_files(
     files: Iterable[tuple[Key, str, bytes]],
     *,
-    expected: int = BATCH_FILES,
     count: int | None = None,
     seconds: float = SECONDS,
     start: WorkerStart = UNCONFINED,
 ) -> Generator[tuple[Key, Parsed], None, None]:
     """For each key, language and content what the file holds, in the order given; a few batches are read ahead of need.
 
-    `expected`: about how many files there are. `count`: how many workers there may be (one for each processor, four at most,
-    if not given). No worker outlives this generator: close it.
-    Raises PhaseError where no worker can be started.
+    `count`: how many workers there may be (one for each processor, four at most, if not given). No worker outlives this
+    generator: close it. Raises PhaseError if no worker can be started.
     """
     count = max(1, count if count is not None else min(_MAX_WORKERS, count_processors()))
-    rounds = max(1, -(-expected // (count * BATCH_FILES)))
-    most = max(_TINY_BATCH, -(-expected // (count * rounds)))  # as many batches for each worker
     workers = _Workers(seconds, start)
     pending: deque[tuple[list[Key], Future[list[Parsed]]]] = deque()
     # decision 148: threads only wait for workers, so that none of them waits while our caller writes what it got
     with reporting_thread_shortage(), ThreadPoolExecutor(count) as executor:
         try:
-            for batch in batch_by_size(files, lambda one: len(one[2]), most, _BATCH_BYTES):
+            for batch in batch_by_size(files, lambda one: len(one[2]), BATCH_FILES, _BATCH_BYTES):
                 jobs = [ParseJob(language, data) for _, language, data in batch]
                 pending.append(([key for key, _, _ in batch], executor.submit(workers.parse_batch, jobs)))
                 if len(pending) > count + 1:  # one more than can run, so that no worker waits for our reader
@@ -154,10 +150,7 @@ class _Workers:
         """The job, or less of it where too much was given up already."""
         if self._given_up < MOST_GIVEN_UP and self._spent < LONGEST_GIVEN_UP:
             return job
-        hopeless = self._given_up >= 2 * MOST_GIVEN_UP or self._spent >= 2 * LONGEST_GIVEN_UP
-        if hopeless or job.language == "notebook":
-            return job.as_blank(_ENOUGH)
-        return job.as_text(_ENOUGH) or job
+        return job.as_blank(_ENOUGH) if job.language == "notebook" else job.as_text(_ENOUGH) or job
 
     def _parse_alone(self, job: ParseJob, failure: _Failure) -> Parsed:
         """A file that a worker failed over, each time in a fresh one: as it is, as plain text, or not at all."""
@@ -173,7 +166,6 @@ class _Workers:
             answers, again = self._run_worker([text])
             if again is None:
                 return answers[0]
-            self._given_up += 1
         return Parsed(job.data.count(b"\n") + 1, fault=fault)
 
     def _run_worker(self, jobs: Sequence[ParseJob]) -> tuple[list[Parsed], _Failure | None]:

@@ -1,4 +1,4 @@
-"""Finds out where a repository of a stranger really is, so that git need follow nobody."""
+"""Resolve the redirects of an untrusted repository address, so that git need not follow any."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _QUESTION = "/info/refs?service=git-upload-pack"
 _ANSWER = "application/x-git-upload-pack-advertisement"
 _REFUSALS = {
     401: f"it is private, or not there (401); check the address, or {BY_HAND}",
-    403: f"the server does not give it to programs (403); {BY_HAND}",
+    403: f"the server refuses it to programs (403); {BY_HAND}",
     404: "it is not there (404); check the address",
-    410: "it is not there any more (410); look for it at another address",
+    410: "it is no longer there (410); look for it at another address",
     429: f"the server has had too many requests (429); try again later, or {BY_HAND}",
     451: "the server may not give it (451); look for it at another address",
 }
@@ -46,7 +46,7 @@ def resolve_remote(
     blacklist: str = "",
     proxy: Proxy | None = None,
 ) -> GitRemote:
-    """Asks a repository for its list of branches, by https alone, and reads no more than the headers of the answer.
+    """Ask a repository for its list of branches, by https alone, and read no more than the headers of the answer.
 
     Raises Forbidden for an address that is never asked, DownloadError for one that does not answer with a repository.
     """
@@ -81,7 +81,7 @@ def resolve_remote(
 def _refs_url(url: str, *, private: bool) -> str:
     target = target_of(url, private=private)
     if target.scheme != "https":
-        raise DownloadError("only https:// is asked for repositories; check the address")
+        raise DownloadError("repositories are fetched over https:// only; check the address")
     if "?" in target.path:
         raise DownloadError("the address of a repository has no question mark; check the address")
     return target.url.rstrip("/") + _QUESTION

@@ -1,4 +1,4 @@
-"""Who may ask the page, and how much: the first thing that each request meets, and the last that each answer passes."""
+"""Guard the pages: refuse requests without the key or over the limits, and add security headers to answers."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Guard:
             await _answer(send, 403, "Open the address that `pipeline serve` printed: it holds the key to this page.")
 
     def _refuse(self, scope: Scope) -> tuple[int, str] | None:
-        """Why a request is not even looked at."""
+        """Return why a request is refused unseen, or None."""
         host = _header(scope, b"host")
         if not _HOST.fullmatch(host) or len(scope["headers"]) > _MOST_HEADERS:
             return 421, "This page answers to 127.0.0.1 and localhost alone."
@@ -108,7 +108,7 @@ class Guard:
         return found is not None and hmac.compare_digest(found.value.encode(), self._value.encode())
 
     def _bounded(self, receive: Receive) -> Receive:
-        """Gives no more of a body than may come, and leaves a client that sends none of it."""
+        """Give no more of a body than may come, and leave a client that sends none of it."""
         taken, ended = 0, False
 
         async def bounded() -> MutableMapping[str, Any]:
@@ -149,6 +149,6 @@ async def _answer(send: Send, status: int, text: str, headers: Iterable[tuple[by
 
 
 def _header(scope: Scope, name: bytes) -> str:
-    """The header, where there is exactly one of that name; else nothing."""
+    """Return the header if there is exactly one of that name; else an empty string."""
     found = [value for key, value in scope["headers"] if key == name]
     return found[0].decode("latin-1") if len(found) == 1 else ""

@@ -29,7 +29,7 @@ _FIELDS = {
     "E": ("row", "column", "value"),
     "X": ("what",),
 }
-"""What of a row can be changed here, by the letter of its id; the file itself takes every change."""
+"""Editable fields of a row, by the letter of its id; the file itself takes every change."""
 _LISTS = {"R": "requirements", "V": "values", "C": "components", "E": "expected_results", "X": "experiments"}
 _ID = re.compile(r"[RVCEX][0-9]{1,5}")
 _DIGEST = re.compile(r"[0-9a-f]{16,64}")
@@ -75,7 +75,7 @@ def _note_packages(store: TaskStore) -> list[str]:
 
 
 def list_fields(row: Row) -> list[tuple[str, str]]:
-    """The fields of a row that can be changed here, as a person types them."""
+    """Return the editable fields of a row, as a user types them."""
     return [(name, _as_typed(row, name)) for name in _FIELDS[row["id"][0]]]
 
 
@@ -87,7 +87,7 @@ def _as_typed(row: Row, field: str) -> str:
 
 
 def show_figure(site: Site, request: PageRequest) -> HtmlPage:
-    """A page of the paper as a picture, with the words marked that rows quote."""
+    """Show a page of the paper as a picture, with the rows' quotes marked."""
     store = site.open(request.route["task"])
     page, source, picture = _find_picture(store, request)
     if not store.exists(PLAN):
@@ -155,7 +155,7 @@ def decide(site: Site, request: PageRequest) -> SeeOther:
 
 
 def _flags_of(store: TaskStore, form: Mapping[str, str]) -> list[str]:
-    """The options of `review` that a form asks for; none where it changes nothing."""
+    """Return the options of `review` that a form requests; none without a change."""
     action, identifier, text = form.get("action", ""), form.get("id", ""), form.get("text", "").strip()
     if action in ("approve", "reject"):
         return [f"--{action}"]

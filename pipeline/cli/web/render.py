@@ -12,7 +12,7 @@ STATIC = os.path.join(_HERE, "static")
 
 
 def build_templates() -> shared.Templates:
-    """All templates, with the words that they share."""
+    """Return all templates, with their shared words."""
     return shared.Templates(os.path.join(_HERE, "templates"), money=write_money, ago=write_age)
 
 
@@ -22,7 +22,7 @@ def write_money(usd: float) -> str:
 
 
 def write_age(at: str) -> str:
-    """How long ago a time stamp is: "3 min ago"."""
+    """Return the age of a time stamp: "3 min ago"."""
     try:
         then = datetime.fromisoformat(at)
     except ValueError:

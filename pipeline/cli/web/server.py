@@ -60,7 +60,7 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
 
 
 class Streams:
-    """How many pages listen at the moment."""
+    """Number of listening pages."""
 
     def __init__(self) -> None:
         self.open = 0
@@ -75,12 +75,12 @@ class Listening(NamedTuple):
     socket: socket.socket
 
     def serve(self) -> None:
-        """Serves until a signal comes."""
+        """Serve until a signal comes."""
         self.server.run(sockets=[self.socket])
 
 
 def listen(site: Site, port: int) -> Listening:
-    """Takes a port of this machine alone (0: a free one). Raises OSError where it is taken."""
+    """Take a port of this machine alone (0: a free one). Raises OSError where it is taken."""
     bound = socket.create_server(("127.0.0.1", port), backlog=128)
     guard = build_app(site, bound.getsockname()[1])
     config = uvicorn.Config(
@@ -171,7 +171,7 @@ async def _send_style(_: Request) -> Response:
 
 
 async def _send_events(site: Site, streams: Streams, request: Request) -> Response:
-    """Tells a page when something has changed, and no more: the page asks for what it shows."""
+    """Send an event to a page when something has changed; the page fetches what it shows."""
     if streams.open >= _MOST_STREAMS:
         return Response("too many pages listen already\n", 503)
     task = request.path_params.get("task")
