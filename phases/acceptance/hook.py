@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 INTERNAL, USER, REPO = "internal", "user", "repo"
-SOURCES = (INTERNAL, USER, REPO)
-"""In the order in which their hooks run."""
+"""Sources of hooks, in the order in which they run."""
 BUILTIN, COMMAND = "builtin", "command"
 STRICT, CLAUDE, AUTO = "strict", "claude", "auto"
 """Exit policies: strict blocks unless 0; claude is Claude Code's protocol; auto blocks for 1 and 2."""

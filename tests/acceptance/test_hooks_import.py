@@ -231,12 +231,14 @@ def test_a_hook_that_would_be_another_here_is_left_out_with_the_reason() -> None
 def test_every_field_that_says_nothing_here_is_named() -> None:
     value = {
         "permissions": {},
+        "disableAllHooks": True,
         "hooks": {"Stop": [{"hooks": [{**STOP, "once": True, "statusMessage": "…", "a b": 1}], "sequential": True}]},
     }
     found = imported("claude", value)
     assert len(found.items) == 1
     assert found.untranslated == [
         "$.permissions: not a hook",
+        "$.disableAllHooks: not a hook",
         "$.hooks.Stop[0].sequential: has no equivalent here",
         f"{PLACE}.once: has no equivalent here",
         f"{PLACE}.statusMessage: has no equivalent here",
@@ -279,30 +281,6 @@ def test_a_matcher_that_chooses_nothing_here_is_named() -> None:
         found = of_event("claude", event, STOP, matcher=matcher)
         assert (len(found.items), len(found.untranslated)) == (items, 1), matcher
         assert found.untranslated[0].startswith(line)
-
-
-def test_hooks_that_are_all_turned_off_there_are_named() -> None:
-    rows: list[tuple[str, str, dict[str, Any], str]] = [
-        ("claude", "Stop", {"disableAllHooks": True}, "$.disableAllHooks"),
-        ("codex", "Stop", {"features": {"hooks": False}}, "$.features.hooks"),
-        ("gemini", "AfterAgent", {"hooksConfig": {"enabled": False}}, "$.hooksConfig.enabled"),
-    ]
-    for kind, event, extra, switch in rows:
-        found = imported(kind, {**extra, "hooks": {event: [{"hooks": [STOP]}]}})
-        assert found.items == []
-        assert found.untranslated[-1] == f"$.hooks.{event}: turned off there by {switch}"
-
-
-def test_a_hook_that_gemini_lists_as_disabled_is_named() -> None:
-    value = {
-        "hooksConfig": {"disabled": ["a"]},
-        "hooks": {"disabled": ["b"], "AfterAgent": [{"hooks": [{**STOP, "name": "a"}, {"command": "b"}, STOP]}]},
-    }
-    found = imported("gemini", value)
-    assert len(found.items) == 1
-    assert found.untranslated[-2:] == [
-        f"$.hooks.AfterAgent[0].hooks[{number}]: it is turned off there" for number in (0, 1)
-    ]
 
 
 def test_a_file_of_another_shape_is_told_of() -> None:

@@ -55,8 +55,6 @@ class Dialect(NamedTuple):
     """Event -> point."""
     tools: Mapping[str, str]
     """Tool -> tool here; `|` separates several."""
-    switches: Mapping[str, bool]
-    """Key -> the value that turns all hooks of the file off."""
     second: float = 1
     """One second as a timeout."""
     seconds: float = 600
@@ -64,11 +62,9 @@ class Dialect(NamedTuple):
 
 
 DIALECTS: Mapping[str, Dialect] = {
-    CLAUDE_CODE: Dialect(_CLAUDE_POINTS, _CLAUDE_TOOLS, {"disableAllHooks": True}),
-    CODEX: Dialect(
-        _CLAUDE_POINTS, {**_CLAUDE_TOOLS, **_CODEX_TOOLS}, {"features.hooks": False, "features.codex_hooks": False}
-    ),
-    GEMINI: Dialect(_GEMINI_POINTS, _GEMINI_TOOLS, {"hooks.enabled": False, "hooksConfig.enabled": False}, 1000, 60),
+    CLAUDE_CODE: Dialect(_CLAUDE_POINTS, _CLAUDE_TOOLS),
+    CODEX: Dialect(_CLAUDE_POINTS, {**_CLAUDE_TOOLS, **_CODEX_TOOLS}),
+    GEMINI: Dialect(_GEMINI_POINTS, _GEMINI_TOOLS, 1000, 60),
 }
 _LARGEST_FILE = 4 * 1024 * 1024
 _LONGEST_ID = 48
@@ -168,30 +164,14 @@ def _translate_file(value: Mapping[str, Any], dialect: Dialect, directories: Map
     if not isinstance(hooks, dict):
         yield "$.hooks", "there are no hooks in this file"
         return
-    switch = next((f"$.{key}" for key, off in dialect.switches.items() if _look_up(value, key) is off), "")
-    lists = (_look_up(value, key) for key in ("hooks.disabled", "hooksConfig.disabled"))
-    disabled = [name for names in lists if isinstance(names, list) for name in names]
     for event, groups in hooks.items():
-        reason = _why_no_event(event, dialect) or (switch and f"turned off there by {switch}")
+        reason = _why_no_event(event, dialect)
         if reason or not isinstance(groups, list):
             yield _child("$.hooks", event), reason or "not a list of hooks"
             continue
         for index, group in enumerate(groups):
             place = f"{_child('$.hooks', event)}[{index}]"
-            yield from _translate_group(group, place, event, _Source(dialect, disabled, directories))
-
-
-class _Source(NamedTuple):
-    dialect: Dialect
-    disabled: Collection[object]
-    """Names and commands of hooks that the file turns off."""
-    directories: Mapping[str, str]
-
-
-def _look_up(value: Any, path: str) -> Any:
-    for key in path.split("."):
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
+            yield from _translate_group(group, place, event, dialect, directories)
 
 
 def _why_no_event(event: str, dialect: Dialect) -> str:
@@ -203,16 +183,18 @@ def _why_no_event(event: str, dialect: Dialect) -> str:
     return "" if point.fires else f"phase 09 never reaches {point.name}"
 
 
-def _translate_group(group: Any, place: str, event: str, source: _Source) -> Iterator[Translated]:
+def _translate_group(
+    group: Any, place: str, event: str, dialect: Dialect, directories: Mapping[str, str]
+) -> Iterator[Translated]:
     hooks, matcher = (group.get("hooks"), group.get("matcher")) if isinstance(group, dict) else (None, None)
     if not isinstance(hooks, list) or not isinstance(matcher, str | None):
         yield place, "not a group of hooks: it needs a list `hooks`, and may have a text `matcher`"
         return
     yield from ((_child(place, key), "has no equivalent here") for key in group if key not in ("hooks", "matcher"))
-    point = source.dialect.points[event]
+    point = dialect.points[event]
     at_start = point == SESSION_START
     match = translate_matcher(
-        matcher or "", {} if at_start else source.dialect.tools, (STARTUP, RESUME) if at_start else TOOLS
+        matcher or "", {} if at_start else dialect.tools, (STARTUP, RESUME) if at_start else TOOLS
     )
     if match.pattern or match.never:
         what = "no run here begins with" if at_start else "no tool here is called"
@@ -234,7 +216,7 @@ def _translate_group(group: Any, place: str, event: str, source: _Source) -> Ite
         **({"matcher": match.pattern} if match.pattern and point != ACCEPT_GATE else {}),
     }
     for index, hook in enumerate(hooks):
-        yield from _translate_hook(hook, f"{place}.hooks[{index}]", base, source)
+        yield from _translate_hook(hook, f"{place}.hooks[{index}]", base, dialect, directories)
 
 
 class TranslatedMatcher(NamedTuple):
@@ -279,9 +261,11 @@ def _rename_words(pattern: str, names: Mapping[str, str]) -> str:
     return re.sub(r"\\.|[A-Za-z_][A-Za-z0-9_]*", rename, pattern)
 
 
-def _translate_hook(hook: Any, place: str, base: dict[str, Any], source: _Source) -> Iterator[Translated]:
+def _translate_hook(
+    hook: Any, place: str, base: dict[str, Any], dialect: Dialect, directories: Mapping[str, str]
+) -> Iterator[Translated]:
     command = hook.get("command") if isinstance(hook, dict) else None
-    for name, directory in source.directories.items() if isinstance(hook, dict) else ():
+    for name, directory in directories.items() if isinstance(hook, dict) else ():
         resolved = _insert_directory(hook, name, directory)
         if resolved != hook:
             hook = resolved
@@ -289,19 +273,19 @@ def _translate_hook(hook: Any, place: str, base: dict[str, Any], source: _Source
                 f"{place}.command",
                 f"${name} becomes {quote_value(directory)}; the code of a run is in the working directory",
             )
-    if reason := _why_no_hook(hook, source.disabled):
+    if reason := _why_no_hook(hook):
         yield place, reason
         return
     has_name = isinstance(hook.get("name"), str)
     meant = {*_FIELDS, *(["name"] if has_name else []), *(["enabled"] if hook.get("enabled") is True else [])}
     yield from ((_child(place, key), "has no equivalent here") for key in hook if key not in meant)
-    seconds, words = _translate_timeout(hook.get("timeout"), base["point"], source.dialect)
+    seconds, words = _translate_timeout(hook.get("timeout"), base["point"], dialect)
     if words:
         yield f"{place}.timeout", words
     params = _translate_params(hook)
     text = " ".join([*params.get("args", ()), params.get("command", "")])
     yield from ((f"{place}.command", f"${name} is not set here") for name in dict.fromkeys(_UNSET.findall(text)))
-    if _PLUGIN_ROOT in text and _PLUGIN_ROOT not in source.directories:
+    if _PLUGIN_ROOT in text and _PLUGIN_ROOT not in directories:
         yield (
             f"{place}.command",
             f"${_PLUGIN_ROOT} is the directory of your settings file here: write whole paths instead",
@@ -334,15 +318,14 @@ def _insert_directory(hook: Mapping[str, Any], name: str, directory: str) -> dic
     return {**inserted, "command": plain if is_plain else f"{name}={shlex.quote(directory)}; {command}"}
 
 
-def _why_no_hook(hook: Any, disabled: Collection[object]) -> str:
+def _why_no_hook(hook: Any) -> str:
     if not isinstance(hook, dict):
         return "not a hook"
     kind, command, args, shell = (hook.get(key, usual) for key, usual in _USUAL.items())
     if kind != COMMAND:
         cure = ": write a command that calls curl" if kind == "http" else ""
         return f"hooks of type {quote_value(kind)} are not run here{cure}"
-    is_listed = any(isinstance(word, str) and word in disabled for word in (command, hook.get("name")))
-    if hook.get("enabled") is False or is_listed:
+    if hook.get("enabled") is False:
         return "it is turned off there"
     if key := next((key for key in _UNSUPPORTED if hook.get(key)), ""):
         return f"{key} is not supported here, and the hook would run differently"

@@ -18,8 +18,6 @@ import line_probes  # type: ignore[import-not-found]
 
 NOTES, WORKSPACE, TEST, LINES = "PIPELINE_EVIDENCE", "PIPELINE_WORKSPACE", "PIPELINE_TEST", "PIPELINE_LINES"
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
-USER_TESTS = "user_tests"
-"""The directory beside the workspace with the tests that the user gave."""
 BEGUN, ENDED = "begun", "ended"
 
 
