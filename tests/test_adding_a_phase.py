@@ -148,7 +148,7 @@ def test_a_command_imports_no_built_in_phase_that_it_does_not_run(tmp_path: Path
     )
     modules = {line.rpartition("|")[2].strip() for line in told.stderr.splitlines() if line.startswith("import time:")}
     names = (
-        {"phases", "phases.readers", "phases.readers.origins", "phases.readers.origins"} if words[0] == "run" else set()
+        {"phases", "phases.readers", "phases.readers.origins"} if words[0] == "run" else set()
     )
     found = {name for name in modules if name.startswith(("phases", "pipeline.base.http", "openai", "jinja2"))}
     assert found == names

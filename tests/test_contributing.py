@@ -260,6 +260,7 @@ def test_every_path_in_backticks_exists() -> None:
 
 def test_every_target_of_make_and_every_link_exists() -> None:
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    targets |= {f"test-{folder.name}" for folder in (ROOT / "tests").iterdir()}
     assert set(re.findall(r"`make ([\w-]+)`", PAGE)) <= targets
     assert [path for path in re.findall(r"\]\(([^)#]+)\)", PAGE) if not (ROOT / path).exists()] == []
 

@@ -38,15 +38,15 @@ class RecoveryContext:
     reason: str
     """The signals of the takeover."""
     tier_failed_before: bool = False
-    """The previous recovery of this takeover gave only a hint."""
+    """The last recovery of this takeover gave only a hint."""
     has_executor: bool = True
-    """The layer of the task graph is on."""
+    """The task graph layer is on."""
     shadow: bool = False
 
 
 @dataclass(frozen=True)
 class RecoveryPlan:
-    """How the takeover leads. In shadow mode there is no graph: nothing changes."""
+    """The lead of a takeover. In shadow mode it has no graph, since nothing changes."""
 
     tier: RecoveryTier
     graph: TaskGraph | None
@@ -55,7 +55,7 @@ class RecoveryPlan:
     snapshot: WorkspaceSnapshot
     confidence: Confidence
     first_action: str = ""
-    """What a strong hint asks for first, if this workspace needs something special."""
+    """The first action of a strong hint, if this workspace needs a special one."""
     entries: tuple[TimelineEntry, ...] = ()
 
 
@@ -94,7 +94,7 @@ def _first_action(context: RecoveryContext, looked: _Findings, why: str) -> str:
 
 def _why_no_graph(context: RecoveryContext, looked: _Findings) -> str:
     """Return why no graph may lead, before one is built; empty if one may."""
-    # `not >=` rather than `<`: a gate that is not a number lets nothing through.
+    # `not >=` rather than `<`: a NaN threshold lets nothing through.
     if not looked.confidence.value >= context.config.template_graph_min:
         return LOW_CONFIDENCE
     if not looked.safety.recoverable:
@@ -109,7 +109,7 @@ def _choose_tier(context: RecoveryContext, why: str) -> RecoveryTier:
 
 
 def _recovery_entry(context: RecoveryContext, looked: _Findings, tier: RecoveryTier, why: str) -> TimelineEntry:
-    """Return the line of the event log; in shadow mode, of what would have been done."""
+    """Return the event log line; in shadow mode, of what would have been done."""
     payload = _entry_payload(context, looked)
     if tier is RecoveryTier.MANUAL_CHECKPOINT:
         stopped = {**payload, "tier": tier.value, "why": why}
@@ -139,7 +139,7 @@ MOST_LISTED = 200
 
 
 def snapshot_of(disk: DiskFacts, ledger: WorkLedger, turn: int) -> WorkspaceSnapshot:
-    """The workspace as disk and ledger know it after a round."""
+    """Return the workspace after a round, as disk and ledger show it."""
     return WorkspaceSnapshot(
         snapshot_id=f"snapshot-{turn}",
         at=turn,
@@ -153,7 +153,7 @@ def snapshot_of(disk: DiskFacts, ledger: WorkLedger, turn: int) -> WorkspaceSnap
 
 
 def name_few(paths: Sequence[str]) -> str:
-    """The first paths, and how many more there are."""
+    """Return the first paths, and how many more there are."""
     shown = ", ".join(quote_text(path, 60) for path in paths[:_SHOWN])
     return f"{shown} and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else shown
 
@@ -178,7 +178,7 @@ UNKNOWN = 0.5
 
 @dataclass(frozen=True)
 class Confidence:
-    """Between 0 and 1. `factors` go by the names of the specification."""
+    """A value between 0 and 1, and its factors by their names in the specification."""
 
     value: float
     factors: Mapping[str, float] = field(default_factory=dict)
@@ -214,7 +214,7 @@ def _clean_factor(disk: DiskFacts, ledger: WorkLedger) -> float:
 
 
 def _verify_factor(snapshot: WorkspaceSnapshot) -> float:
-    """Return how well the result of the checks is known: a failure is known too."""
+    """Return how well the result of the checks is known; a known failure counts."""
     return {PASSED: 1.0, FAILED: 0.8}.get(snapshot.test_summary or "", UNKNOWN)
 
 
@@ -227,7 +227,7 @@ def _match_factor(disk: DiskFacts, ledger: WorkLedger) -> float:
 
 
 def _build_factor(snapshot: WorkspaceSnapshot) -> float:
-    """Return whether the code builds: a failing test does not say so, code that does not parse does."""
+    """Return whether the code builds: a failing test does not tell, code that does not parse does."""
     summary = snapshot.build_summary or ""
     if summary.startswith(ERROR):
         return 0.0
@@ -284,7 +284,7 @@ def build_retrospective(task: Task, snapshot: WorkspaceSnapshot, *, graph_id: st
 
 def _steps_standing(graph: TaskGraph, snapshot: WorkspaceSnapshot) -> tuple[str, ...]:
     """Return the steps that the workspace shows to be done; never the summary."""
-    # An edit never counts as done: present files do not make it complete. A write after a passed check takes it back.
+    # An edit never counts as done: present files do not make it complete. A write after a passed check invalidates it.
     checked = (NodeType.VERIFY,) if snapshot.test_summary == PASSED else ()
     kinds = {*(_LOOKING if snapshot.changed else ()), *checked}
     return tuple(name for name in graph.main_branch.node_ids if graph.nodes[name].type in kinds)

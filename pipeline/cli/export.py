@@ -1,4 +1,4 @@
-"""`pipeline export`: the code of a task as a notebook, a zip or a git repository, for people who have no pipeline."""
+"""`pipeline export`: the code of a task as a notebook, a zip or a git repository, for use without the pipeline."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def _write_repository(store: TaskStore, files: Files, target: str) -> None:
 
 
 def _earlier_code(store: TaskStore) -> list[str]:
-    """The directories of earlier code, the oldest first."""
+    """Return the directories of earlier code, the oldest first."""
     root = store.path("generate_code")
     last = latest_aside(root)
     count = int(last.removeprefix(f"{root}.prev") or 1) if last else 0

@@ -1,4 +1,4 @@
-"""`pipeline hooks`: which hooks check the agent's work, and the ways to add, trust, try and import them."""
+"""`pipeline hooks`: list, add, trust, try and import the hooks that check the agent's work."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _LONGEST_COMMAND = 120
 
 
 class _Group(click.Group):
-    """Says what was meant where a word is mistyped."""
+    """Group that suggests the intended command after a typo."""
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args and args[0] not in self.commands:

@@ -344,6 +344,7 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "docs" / "guide.md",
     ROOT / "docs" / "machines.md",
+    ROOT / "docs" / "integrations.md",
     *sorted((ROOT / "docs" / "skills").rglob("SKILL.md")),
 ]
 TYPED = sorted(

@@ -18,8 +18,8 @@ from phases.llm.ledger_rows import read_ledger
 from phases.llm.model import Reply, Request, most_tokens, tokens_of
 from phases.phase05_plan import INDEX, PHASE, PLAN, REQUESTS
 from phases.planning.model import prompt
+from phases.planning.model.material import choose_pages, is_torn
 from phases.planning.model.plan_steps import STEPS
-from phases.planning.model.shown_pages import choose_pages, is_torn
 from phases.planning.plan_words import pip_packages
 from phases.readers.kinds import REQUIREMENT
 from phases.readers.markdown import paper_document

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from phases.agent.offline_model import scaffold_text
 from phases.planning.model.material import split_pages
-from phases.planning.paper_check import differences_from_paper
 from phases.planning.plan_edits import add_row, change_row, strike_row
 from phases.planning.plan_faults import reference_faults
-from phases.planning.plan_sense import doubts_about
+from phases.planning.plan_sense import differences_from_paper, doubts_about
 from phases.planning.plan_words import group_doubts, read_aloud, read_formula, steps_of, write_ids
 from pipeline.base.errors import UsageError
 from pipeline.engine.contract import Contracts

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.planning.hidden_exits import why_exit_hidden
-from phases.planning.plan_faults import command_faults, package_faults
+from phases.planning.plan_faults import command_faults, package_faults, why_exit_hidden
 from phases.planning.quotes import find_nearly
 from tests.strategies import QUICK
 from tests.work import assert_linear, must_end

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from phases.planning.changes import plan_difference
 from phases.planning.model.form import complete_plan, in_form, reply_form, server_form
-from phases.planning.model.places import find_places
 from phases.planning.model.plan_validation import PLAN, NoPlan, mended_plan, plan_in_reply, problems_of, whole_plan
-from phases.planning.model.quote_index import QuoteIndex
+from phases.planning.model.quote_index import QuoteIndex, find_places
 from phases.planning.plan_md import plan_md
 from phases.planning.quotes import quote_of
 from pipeline.base.plain_yaml import dump_yaml

@@ -119,6 +119,15 @@ def test_a_plan_by_a_model_names_its_language_and_needs_neither_pages_nor_quotes
     assert f"- **R2** {rows[1]['text']}\n" in text
 
 
+def test_a_requirement_in_the_words_of_its_planner_says_so_and_shows_its_quote() -> None:
+    first, *others = READ.plan["requirements"]
+    own = {**first, "text": "Clip at 1 and log each step.", "source": {**first["source"], "quote": "We clip at 1"}}
+    text = plan_md(planned(requirements=[own, *others]))
+    assert "These are the planner's words; a quote is the paper's, and may prove only a part of its row." in text
+    assert re.search(r"Clip at 1 and log each step\..* \(.*quote: “We clip at 1”\)", text)
+    assert "quote: " not in plan_md(READ.plan), "sentences of the paper are their own proof"
+
+
 def test_a_wish_is_shown_without_pages() -> None:
     plan = plan_of_text(
         "Build a queue. It must survive a crash.", {"title": "A queue", "abstract": "", "equations": []}

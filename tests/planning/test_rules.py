@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from phases.planning.plan_md import plan_md
 from phases.planning.rules import plan_by_rules, roles_of
-from phases.planning.rules.blocks import CAPTION, blocks_of
-from phases.planning.rules.naming import package_name
+from phases.planning.rules.layout import package_name
+from phases.planning.rules.passages import CAPTION, blocks_of
 from phases.planning.rules.plan import VERIFY
 from phases.planning.rules.requirements import MOST
 from phases.planning.rules.sections import split_heading
@@ -180,7 +180,8 @@ def test_a_sentence_that_leans_on_an_outcome_is_left_out() -> None:
 VALUES = [
     ("We use a learning rate of 0.1 and a batch size of 32.", [("learning rate", 0.1), ("batch size", 32)]),
     ("The margin is set to 0.5 in all runs.", [("margin", 0.5)]),
-    ("Here b is set to 0.003.", [("b", 0.003)]), ("Here K is the norm and b set to 0.75.", [("b", 0.75)]),
+    ("Here b is set to 0.003.", [("b", 0.003)]),
+    ("Here K is the norm and b set to 0.75.", [("b", 0.75)]),
     ("We set $\\eta =1,K=2000$ for all rooms.", [("η", 1), ("K", 2000)]),
     ("The waiter has three hidden layers.", [("number of hidden layers", 3)]),
     ("It is trained on 6, 066 rooms.", [("number of rooms", 6066)]),

@@ -512,7 +512,7 @@ def stopped() -> Supervision:
     """A takeover in which the model wanted to take work back: a person has to look."""
     run = taken_over()
     turn = run.round(ROLLBACK)
-    assert turn.refused[0].startswith("[Supervision] Not executed: it would take work back")
+    assert turn.refused[0].startswith("[Supervision] Not executed: it would discard work")
     assert turn.out.stop is not None
     assert (turn.out.stop.reason, run.state.stopped) == (StopReason.USER_CHECKPOINT,) * 2
     return run

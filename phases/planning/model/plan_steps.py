@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from phases.llm.model import Message, tokens_of
-from phases.planning.model.form import complete_plan, reply_form
+from phases.planning.model.form import complete_plan, is_whole, reply_form
 from phases.planning.model.material import as_data, strip_invisible
-from phases.planning.model.plan_change import is_whole
 from phases.planning.model.plan_validation import PLAN, NoPlan, object_in_reply, whole_plan
 from phases.planning.plan_words import write_value
 from pipeline.engine.phase import Checker

@@ -8,10 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from phases.planning.model.form import MOST, MOST_RESULTS, OPTIONAL, SOURCED, complete_plan, reply_form
-from phases.planning.model.places import QUOTED
-from phases.planning.model.plan_change import is_whole
-from phases.planning.model.quote_index import QuoteIndex
+from phases.planning.model.form import MOST, MOST_RESULTS, OPTIONAL, SOURCED, complete_plan, is_whole, reply_form
+from phases.planning.model.quote_index import QUOTED, QuoteIndex
 from phases.planning.plan_faults import command_faults, package_faults, reference_faults
 from phases.planning.plan_words import is_python, pip_packages
 from phases.planning.quotes import quote_of

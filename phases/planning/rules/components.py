@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice, pairwise
+from itertools import chain, islice
 from typing import Any
 
 from phases.planning.plan_words import is_in_formula
@@ -27,8 +27,9 @@ _CODE = re.compile(
 )
 _NOT_A_NAME = re.compile(
     r"(?:our |the |proposed )*(?:overview|method(?:s|ology)?|approach|model|algorithms?|design|architecture|system|framework"
-    r"|notation|problem|preliminaries|definitions?|setup|implementation|details|overall|appendix|formulation|problem (?:setup"
-    r"|statement|formulation|definition)|(?:proposed )?(?:methods?|approach(?:es)?|models?)|results|training|building blocks"
+    r"|notation|problem|preliminaries|definitions?|setup|implementation|details|overall|appendix|formulation"
+    r"|problem (?:setup|setting|statement|formulation|definition)|(?:proposed )?(?:methods?|approach(?:es)?|models?)"
+    r"|results|training|building blocks"
     r"|refinements|(?:lemma|definition|theorem|assumption|corollary|proposition)\b.*|methods and materials|experiments?"
     r"|discussion|materials?|方法|算法|模型)",
     re.IGNORECASE,
@@ -191,14 +192,20 @@ def _name_of(section: Section) -> str:
 def _named(paper: PaperText, others: Sequence[str]) -> Iterator[Component]:
     """Names in sections of what is built, run-in headings first, then what is named most often."""
     seen: dict[str, Sentence] = {}
-    counts = Counter[str]()
+    counts, spelling = Counter[str](), dict[str, str]()
     for one in (one for one in paper.sentences if one.role in (BUILD, SETUP, MIXED)):
         if one.head and len(one.head.split()) < 6 and not _NOT_A_NAME.fullmatch(one.head):
             counts[one.head] += _OFTEN
             seen.setdefault(one.head, one)
         for name in {*_phrases(one.text)} if one.role == BUILD else ():
-            counts[name] += 1
-            seen.setdefault(name, one)
+            spelled = spelling.setdefault(name.removesuffix("s"), name)
+            counts[spelled] += 1
+            seen.setdefault(spelled, one)
+    for name in [name for name in counts if name.count(" ") == 2]:
+        pair = name.partition(" ")[2]
+        pair = spelling.get(pair.removesuffix("s"), pair)
+        # "state distribution" where it is not mostly "initial state distribution"
+        counts[name if 2 * counts[name] <= counts[pair] else pair] = 0
     taken: list[str] = []
     for name, _ in sorted(counts.items(), key=lambda item: (-item[1], paper.prose.find(item[0]))):
         if len(taken) >= _MOST_NAMED or counts[name] < _OFTEN:
@@ -209,17 +216,25 @@ def _named(paper: PaperText, others: Sequence[str]) -> Iterator[Component]:
 
 
 def _phrases(text: str) -> Iterator[str]:
-    """Yield the names of a sentence, and the pairs of plain words that may name a part."""
+    """Yield the names of a sentence, and the two or three plain words in a row that may name a part."""
     yield from (
         name
         for name in _PHRASE.findall(text)
         if (is_telling(name.split()[0]) and not re.fullmatch("[A-Z]{2,5}", name)) or " " in name
     )
-    for first, second in pairwise(text.split()):
-        last = second.rstrip(".,;:)")
-        is_plain = _PLAIN_WORD.fullmatch(first) and _PLAIN_WORD.fullmatch(last) and not _ORDINARY.fullmatch(last)
-        if is_plain and (first.endswith("ing") or not _ORDINARY.fullmatch(first)):
-            yield f"{first} {last if last.endswith('ss') else last.removesuffix('s')}"
+    run: list[str] = []
+    for word in (*text.split(), "."):
+        last = word.rstrip(".,;:)")
+        if _PLAIN_WORD.fullmatch(last) and not _ORDINARY.fullmatch(last):
+            run.append(last)
+        elif last.endswith("ing") and not run and _PLAIN_WORD.fullmatch(last):
+            run = [last]
+            continue
+        else:
+            last = ""
+        if not last or last != word:
+            yield from (" ".join(run[-most:]) for most in (2, 3) if len(run) >= most)
+            run = []
 
 
 def _is_one(one: Component, other: Component) -> bool:

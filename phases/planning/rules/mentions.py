@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from phases.planning.links import link_and_licence
-from phases.planning.rules.captions import METRIC, metric_of
-from phases.planning.rules.names import NAMES, expand, is_same, is_telling, letters_of
+from phases.planning.rules.names import NAMES, abbreviations_of, expand, is_same, is_telling, letters_of
 from phases.planning.rules.passages import PaperText, Sentence, quote_start, source_of
-from phases.planning.rules.results import TableUse, is_own
+from phases.planning.rules.results import METRIC, TableUse, is_own, metric_of
 from phases.planning.rules.sections import BACKGROUND, BUILD, OTHER, PROOF
-from phases.planning.rules.tables import METHOD_HEAD
+from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME
 
 _MOST, _LONGEST, _FEWEST_MENTIONS, _MOST_METRICS = 12, 6, 2, 10
 _LIST = rf"{NAMES}(?:(?:, | and |, and |, or | or ){NAMES}){{0,9}}"
@@ -29,6 +28,9 @@ _DATA = (
         rf" (?:the |both |several |standard |public )*({_LIST})(?! (?:GPU|CPU|and \w+ GPU))"
     ),
 )
+_USED = re.compile(rf"\b(?:employ|us(?:e|es|ed|ing)|consider(?:ed)?|adopt(?:ed)?|test on) (?:the )?({_LIST})")
+_IS_ABOUT_DATA = re.compile(r"\bdata ?sets?\b", re.IGNORECASE)
+_BRACKETS = re.compile(r" ?\([^()]*\)")
 _IN_CAPTION = re.compile(rf"\bon (?:the )?({_LIST})")
 _COMPARED = (
     re.compile(
@@ -38,7 +40,7 @@ _COMPARED = (
     re.compile(
         rf"\bbaselines?(?: methods?| models?)?(?:,| are| is|:| include| including| such as| like|,? namely)+ (?:the )?({_LIST})"
     ),
-    re.compile(rf"\b(?:versus|vs\.?|instead of) ({_LIST})"),
+    re.compile(rf"\b(?:versus|vs\.?|instead of|(?:run|played|tested|evaluated|measured) against) (?:the )?({_LIST})"),
     re.compile(rf"({_LIST}) (?:is|are|as) (?:the |our |a )?(?:\w+ )?baselines?\b"),
 )
 _MEASURED = re.compile(
@@ -47,6 +49,10 @@ _MEASURED = re.compile(
     rf" (?:the |both |average |mean )*((?:[A-Za-z][\w@-]* ){{0,2}}?(?:{METRIC.pattern}))",
     re.IGNORECASE,
 )
+_METRICS = re.compile(
+    r"\bmetrics?(?: are|:| include| such as|, namely) ([^.;:()]{3,160}?)(?: until| when| where|[.;:(]|$)"
+)
+"""What a sentence lists: three metrics: the number of iterations, ratio of FLOPS and ratio of CPU-time."""
 _NO_METRIC = re.compile(
     r"learning rates?|time ?-?steps?|standard errors?|loss functions?|dropout rates?|sampl\w+ rates?", re.IGNORECASE
 )
@@ -91,10 +97,11 @@ def find_datasets(paper: PaperText, uses: Sequence[TableUse], own: Sequence[str]
     """Return the data sets: "the X data set", "evaluate on X", and what captions of results are "on"."""
     found: list[Mention] = []
     for one in _told(paper):
+        said = _BRACKETS.sub("", one.text)
         for at, pattern in enumerate(_DATA):  # what is called a data set counts more than what is trained on
-            found += [
-                Mention(name, one) for name in _names_in(pattern, one.text, proper=at == 2) for _ in range(3 - at)
-            ]
+            found += [Mention(name, one) for name in _names_in(pattern, said, proper=at == 2) for _ in range(3 - at)]
+        if _IS_ABOUT_DATA.search(one.head):
+            found += [Mention(name, one) for name in _names_in(_USED, said, proper=True)]
     called = [name for one in _told(paper) for pattern in _DATA[:2] for name in _names_in(pattern, one.text)]
     called = [name for name, times in Counter(called).items() if times > 1]
     for use in (use for use in uses if use.rows):
@@ -121,6 +128,10 @@ def find_metrics(paper: PaperText, uses: Sequence[TableUse], datasets: Sequence[
             names = [name for name in names if name.split()[-1] not in _VAGUE]
         else:
             found += [Mention(match[1], one) for match in _MEASURED.finditer(one.text)]
+            listed = [
+                name for match in _METRICS.finditer(one.text) for name in re.split(r", (?:and )?| and ", match[1])
+            ]
+            found += [Mention(name, one) for name in listed if name and len(name.split()) <= _LONGEST]
             told = [match.group(0) for match in METRIC.finditer(_NO_METRIC.sub(" ", one.text))]
             names += [name if name.isupper() else name.lower() for name in told]
         for name in names:
@@ -152,11 +163,22 @@ def find_baselines(
             names, is_measured = heads, True  # a column for each method
         if METHOD_HEAD.search(grid.corner) or is_measured:
             names = [name for name in names if re.search(r"[^\W\d_]{2}", name) and not METRIC.search(name)]
-            found += [Mention(_CITED.sub("", name), use.place) for name in names if not _ROW_OF_NUMBERS.match(name)]
+            names = [name for name in names if not (_ROW_OF_NUMBERS.match(name) or SETTING_NAME.match(name))]
+            found += [Mention(_CITED.sub("", name), use.place) for name in names]
     for one in _told(paper):
         found += [Mention(name, one) for pattern in _COMPARED for name in _names_in(pattern, one.text)]
+    others = [*others, *_parts(paper)]
     known = [one for one in found if not _is_any(one.name, others) and not is_own(one.name, own)]
+    known = [one for one in known if len(one.name.split()) <= _LONGEST and not METRIC.search(one.name)]
     return _choose(known, paper, own, least=1)
+
+
+def _parts(paper: PaperText) -> Iterator[str]:
+    """Yield what the method's headings name, in words and in short: a part of the method is not a rival."""
+    for section in paper.outline["sections"]:
+        if paper.roles.get(section["id"]) == BUILD:
+            name = re.sub(r" ?\(.*?\)", "", section["title"])
+            yield from (name, *abbreviations_of(name, f"{section['title']} {paper.prose}"))
 
 
 def mention_row(one: Mention) -> dict[str, Any]:
@@ -209,13 +231,21 @@ def _is_any(name: str, others: Sequence[str]) -> bool:
     return any(is_same(name, other) for other in others)
 
 
+def _without_note(name: str, text: str) -> str:
+    """Return a name without the number of a note behind it: "MNIST24" of a text that mostly has "MNIST"."""
+    bare = name.rstrip("0123456789")
+    if len(bare) < 3 or bare == name or bare[-1] in "-_ .":
+        return name
+    return bare if len(re.findall(rf"{re.escape(bare)}(?!\w)", text)) > text.count(name) else name
+
+
 def _choose(
     found: Sequence[Mention], paper: PaperText, own: Sequence[str], *, least: int, flags: int = 0
 ) -> list[Mention]:
     """Return the names that the paper has often enough, the most supported first, each in one spelling."""
     kept: dict[str, Mention] = {}
     support = Counter[str]()
-    for one in found:
+    for one in (replace(row, name=_without_note(row.name, paper.text)) for row in found):
         key = letters_of(one.name).rstrip("s")
         if key and not _is_any(one.name, own):
             kept.setdefault(key, one)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from phases.planning.rules.passages import PaperText
 from phases.planning.rules.sections import BACKGROUND, BUILD
 
-NAME = r"(?:[A-Z][\w+*/.’-]*\w[+*]*|[A-Z][+*]?|[a-z]{1,3}-?[A-Z][\w+*-]*|[0-9]+[A-Z][\w+-]*)"
+NAME = r"(?:[A-Z][\w+*/.’-]*\w[+*]*|[A-Z][+*]?|[a-z]{1,4}-?[A-Z][\w+*-]*|[0-9]+[A-Z][\w+-]*)"
 """A word that is written as a name."""
 NAMES = rf"{NAME}(?: (?:{NAME}|[0-9]{{1,4}}\b(?![.,]?[0-9])))*"
 """Names in a row that are one name: Penn Treebank, WMT 2014 English-German."""
@@ -25,8 +25,9 @@ _CALLED = re.compile(
     r"|them |the |our |an? )?[\"“*_]*([A-Z][\w*+-]*(?: [A-Z][\w*+-]*){0,3}|[a-z]+[A-Z-][\w*+-]*)(?![\w/])"
 )
 _PROPOSES = re.compile(
-    r"\b(?:[Ww]e|[Tt]his (?:paper|work)|[Oo]ur)\b.{0,40}?\b(?:propos|introduc|present|develop|describ|design|call|nam)\w*(?: (?:the|an?"
-    r"|novel|new|our|,))* ([A-Za-z]?[\w+*-]*[A-Z][\w+*-]*(?: [A-Z][\w+*-]*){0,2})(?![\w/]| (?!which|that|to|for|is|as|and|in|with|on|by)[a-z])",
+    r"\b(?:[Ww]e|[Tt]his (?:paper|work)|[Oo]ur)\b.{0,40}?\b(?:propos|introduc|present|develop|describ|design|call|nam)\w*"
+    r"(?: (?:the|an?|novel|new|our|,))* ([A-Za-z]?[\w+*-]*[A-Z][\w+*-]*(?: [A-Z][\w+*-]*){0,2})"
+    r"(?![\w/]| (?!which|that|to|for|is|as|and|in|with|on|by)[a-z])",
 )
 _OUR = re.compile(r"\b[Oo]ur (?:proposed |own |new |novel )((?:[A-Z][a-z]*[A-Z0-9]|[A-Z]{2})[\w*+-]*)(?= |[.,;:)])")
 _SAYS_OURS = re.compile(r"\b(?:we|our|this paper|resulting)\b", re.IGNORECASE)

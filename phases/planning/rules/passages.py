@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from phases.planning.rules.blocks import CAPTION, EQUATION, FENCE, ITEM, PROSE, TABLE, TextBlock, blocks_of
-from phases.planning.rules.cells import cells_of
 from phases.planning.rules.sections import (
     BACKGROUND,
     BUILD,
@@ -20,10 +18,94 @@ from phases.planning.rules.sections import (
     roles_of,
     sections_around,
     split_heading,
-)  # fmt: skip
+)
 from phases.planning.rules.sentences import is_open, sentences_of, without_marks
-from phases.planning.rules.tables import Grid, read_grid
+from phases.planning.rules.tables import Grid, cells_of, read_grid
+from phases.readers.line_patterns import as_latex, find_bare_formulas
 from phases.readers.outline import cut_formula, pages_of
+
+PROSE, ITEM, NOTE, TABLE, FENCE, CAPTION, EQUATION = (
+    "prose", "item", "note", "table", "fence", "caption", "equation",
+)  # fmt: skip
+_FENCE_LINE = re.compile(r" {0,3}(?:```|~~~)")
+_LABELLED = (
+    r"(?:Table|TABLE|Tabelle|Tableau|表|Figure|FIGURE|Fig\.|Abbildung|图|図|Algorithm|ALGORITHM|Algorithmus|算法)"
+)
+_CAPTION_LINE = re.compile(
+    rf"[>*_ ]*{_LABELLED}[ ]?(?:(?:[A-Z]\.?)?[0-9]+(?:\.[0-9]+)?|[IVX]{{1,5}})(?:[.:|*_]|$| (?![a-z(\[,])(?!.{{0,60}}? "
+    rf"(?:shows?|zeigt) ))"
+)
+"""A label with its mark, or a label and a capital: "Table 2 shows the results." is a sentence."""
+_ITEM = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,2}[.)])[ \t]+(?=\S)")
+_FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,9}\]:[ \t]*")
+# of quotations only captions are read: what stands in a picture asks for nothing
+_SKIPPED = ("#", "<!--", ">")
+
+
+@dataclass(frozen=True)
+class TextBlock:
+    """A stretch of lines of one kind, as they stand in the paper; what is no table and no listing is one line."""
+
+    kind: str
+    text: str
+
+
+def blocks_of(text: str) -> Iterator[TextBlock]:
+    """The blocks of a text in its order. Headings and comments are in none."""
+    lines: list[str] = []
+    kind = ""
+    for line, found in _lines_with_kinds(text):
+        if (
+            lines
+            and (found != kind or found in ("", ITEM, NOTE, CAPTION))
+            and not (found == PROSE and kind in (ITEM, NOTE, CAPTION))
+        ):
+            yield _build_block(kind, lines)
+            lines = []
+        if found:
+            kind = kind if lines else found
+            lines.append(line)
+    if lines:
+        yield _build_block(kind, lines)
+
+
+def _lines_with_kinds(text: str) -> Iterator[tuple[str, str]]:
+    """Each line with the kind of block it belongs to; empty where none goes on."""
+    fenced = formula = False
+    lines = text.split("\n")
+    bare_formulas = {place for ends in find_bare_formulas(lines).items() for place in ends}
+    for place, line in enumerate(lines):
+        bare = line.strip()
+        if _FENCE_LINE.match(line):
+            yield "", ""
+            fenced = not fenced
+        elif fenced:
+            yield line, FENCE
+        elif bare.startswith("|") and not formula:
+            yield bare, TABLE
+        elif _CAPTION_LINE.match(bare):
+            yield bare, CAPTION
+        elif not bare or bare.startswith(_SKIPPED):
+            # an empty line ends a formula whose closing signs are missing
+            formula = False
+            yield "", ""
+        elif _FOOTNOTE.match(bare):
+            yield _FOOTNOTE.sub("", bare), NOTE
+        elif formula or bare.startswith("$$"):
+            formula ^= bare.count("$$") % 2 == 1
+            yield bare, EQUATION
+        elif place in bare_formulas:
+            yield as_latex(bare), EQUATION
+        else:
+            yield line, ITEM if _ITEM.match(line) else PROSE
+
+
+def _build_block(kind: str, lines: list[str]) -> TextBlock:
+    if kind in (TABLE, FENCE):
+        return TextBlock(kind, "\n".join(lines))
+    text = " ".join(" ".join(lines).split())
+    return TextBlock(kind, _ITEM.sub("", text, count=1) if kind == ITEM else text)
+
 
 _LONGEST_BLOCK, _MOST_SENTENCES, _LONGEST_FORMULA = 20_000, 20_000, 2_000
 _FEWEST_BEFORE, _LONGEST_BEGUN = 4, 2_000
@@ -37,6 +119,8 @@ _UNFINISHED = re.compile(
 _NUMBERS = re.compile(r"(?: [0-9.]+){2}$")
 """The labels of a drawing end like this."""
 _OWN_BEGINNING = re.compile(r"(?:where|with|in which)\b|[•✷□■◦▪*–-]|\$?\\?(?:bullet|square)")
+_BACKGROUND = re.compile("background", re.IGNORECASE)
+_OF_OTHERS = re.compile("related|previous", re.IGNORECASE)
 _LEADERS = re.compile(r"(?:\.[ ]?){5}|[…·_]{4}")
 """Dots between a heading and its page, in a table of contents."""
 _RUN_IN = re.compile(
@@ -132,6 +216,11 @@ def read_paper(text: str, outline: Mapping[str, Any], body_start: int = 0) -> Pa
     """Return the sentences, tables and listings of a paper. One without usable headings is a single section that is built."""
     sections = list(outline["sections"])
     roles = roles_of(sections)
+    if str(outline.get("title") or "").startswith("[Re]"):
+        # a reproduction describes the method that it builds as its background
+        above = sections_around(sections)
+        described = [one for one in sections if _BACKGROUND.match([one, *above[one["id"]]][-1]["title"])]
+        roles |= {one["id"]: BUILD for one in described if not _OF_OTHERS.search(one["title"])}
     if not set(roles.values()) & {BUILD, SETUP, MIXED}:
         roles = {name: BUILD if role == BACKGROUND else role for name, role in roles.items()}
     if not set(roles.values()) - {OTHER}:

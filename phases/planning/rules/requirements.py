@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from phases.planning.rules.blocks import ITEM, NOTE
-from phases.planning.rules.passages import PaperText, Sentence, quote_start, source_of
+from phases.planning.rules.passages import ITEM, NOTE, PaperText, Sentence, quote_start, source_of
 from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
 from phases.planning.rules.sentences import count_words, is_closed, is_whole, leans_on, without_next
 
@@ -20,14 +19,16 @@ _OURS = re.compile(
 )
 _OF_OTHERS = re.compile(
     r"^(?:[A-Z][\w-]+ (?:et al|and [A-Z][\w-]+ (?:\[|\())|Previous|Prior|Recent|Existing|Traditional|Other (?:work|methods"
-    r"|approaches))|\b(?:has|have) (?:been|recently|also been|shown|become|proven|long)\b|\b(?:the|original) authors\b|\bin "
+    r"|approaches))|\b(?:has|have) (?:recently|long|shown|become|proven|(?:also |\w+ly )?been (?:\w+ly )?"
+    r"(?:able|shown|proposed|used|studied|proven|applied|observed|introduced|developed|explored|suggested"
+    r"|successful))\b|\b(?:the|original) authors\b|\bin "
     r"the literature\b"
 )
 _OUTCOME = re.compile(
     r"\b(?:outperform|surpass|superior|inferior|significant(?:ly)? (?:better|worse|improve|faster)|improves? (?:over|upon|on)\b"
-    r"|(?:better|worse|faster|slower|higher|lower|larger|smaller|greater|more|less|fewer)\b[^.]{0,40}\bthan\b)|\b[Ww]e "
-    r"(?:\w+ly )?(?:observed?|find|found|see|saw|notice|conclude|believe|hypothesi[sz]e|conjecture|expect|suspect|hope|argue"
-    r"|note|showed|show that|demonstrate|achieved?|prove|discuss|review|summari[sz]e|leave)\b|^(?:As (?:shown|can be seen"
+    r"|(?:better|worse|faster|slower|(?:higher|lower|larger|smaller|greater|more|less|fewer)(?! than)\b)[^.]{0,40}\bthan\b)"
+    r"|\b[Ww]e (?:\w+ly )?(?:observed?|find|found|see|saw|notice|conclude|believe|hypothesi[sz]e|conjecture|expect|suspect|hope"
+    r"|argue|note|showed|show that|demonstrate|achieved?|prove|discuss|review|summari[sz]e|leave)\b|^(?:As (?:shown|can be seen"
     r"|expected|seen)|Interestingly|Surprisingly|Notably|Unfortunately|Clearly|Obviously|Finally, we (?:show|discuss))"
     r"|\b(?:Tables?|Tab\.|Figures?|Figs?\.|Section|Sec\.|Appendix|Algorithm) ?[A-Z0-9.]+[a-z]?(?: \([a-z]+\))? (?:shows?"
     r"|presents?|reports?|lists?|summari[sz]es|gives|compares|depicts|illustrates|displays|discusses|contains|describes"
@@ -37,11 +38,14 @@ _OUTCOME = re.compile(
 )
 _ARGUES = re.compile(
     r"\b(?:would|could|might|cannot be|can be seen|it is (?:known|well|important|worth|clear|possible|easy|easily|difficult"
-    r"|natural|not (?:clear|possible|necessary))|important|challeng\w+|popular|intuiti\w+|well[- ]known|promising|unlikely"
+    r"|natural|not (?:clear|possible|necessary))|(?:is|are) important"
+    r"|importantly|challeng\w+|popular|intuiti\w+|well[- ]known|promising|unlikely"
     r"|unclear|of course)\b|^(?:Suppose|Assume|Imagine|Consider|For (?:example|instance)|E\.g|In (?:this|the next|the "
     r"following) (?:section|paper|chapter)|The (?:remainder|rest) of|However|Although|While|Because|Since|But|Yet|Nevertheless"
     r"|Therefore|Thus|Hence)\b|\b(?:e\.g\.|for example|for instance)\b|\?$"
 )
+_CONCLUDES = re.compile(r"^(?:Hence|Therefore|Thus),? (?=.{0,60}\bwe\b)")
+"""How a decision begins that follows from an argument: "Therefore, we train"."""
 _DEED = re.compile(
     r"\b(?:us(?:e[sd]?|ing)|appl(?:y|ies|ied)|comput\w+|calculat\w+|set|sets|defin(?:e[sd]?|ing)|denot\w+|initiali[sz]\w+"
     r"|train(?:s|ed)?|sampl(?:e[sd]?|ing)|draw[ns]?|generat\w+|creat\w+|updat\w+|add(?:s|ed|ing)?|tak(?:es?|en)|return\w*"
@@ -57,7 +61,9 @@ _DEED = re.compile(
 _WE_DO = re.compile(
     r"(?:(?:To|For|In|On|With|At|Meanwhile)\b[^.;]{0,90}, )?[Ww]e (?:\w+ly )?(?:us|set|fix|train|r[au]n\b|sampl|employ|compar"
     r"|test|evaluat|measur"
-    r"|pick|add|delet|remov|replac|repeat|initiali|averag|appl|increas)"
+    r"|pick|add|delet|remov|replac|repeat|initiali|averag|appl|increas|modif|var(?:y|ied)|utili|comput|obtain|let\b)"
+    r"|[^.;]{0,90}\b(?:is|are|was|were) (?:\w+ly )?(?:set|fixed|used|employed|repeated|initiali[sz]ed|calculated|computed) "
+    r"(?!(?:in|by|as|for) (?:\[|Sec|Fig|Tab|previous|prior|other))"
 )
 """What is set up among the results: "We used a beam of 4"."""
 _SETS = re.compile(r"[0-9]|\b(?:two|three|four|five|six|eight|ten|default)\b")
@@ -126,7 +132,7 @@ def why_not(text: str) -> str:
         return "cited"
     if _OUTCOME.search(text):
         return "outcome"
-    return "argument" if _ARGUES.search(text) else ""
+    return "argument" if _ARGUES.search(_CONCLUDES.sub("", text)) else ""
 
 
 def has_hole(text: str) -> bool:

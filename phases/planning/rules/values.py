@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from phases.planning.rules.blocks import NOTE
-from phases.planning.rules.captions import caption_of, is_settings_table
-from phases.planning.rules.cells import is_figure, plain_cell
 from phases.planning.rules.names import is_same, letters_of
 from phases.planning.rules.numbers import NUMBER, WORDS, Scalar, parse_value, read_numbers
-from phases.planning.rules.passages import PaperText, Sentence, Table, source_of
+from phases.planning.rules.passages import NOTE, PaperText, Sentence, Table, source_of
+from phases.planning.rules.results import caption_of, is_settings_table
 from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
+from phases.planning.rules.tables import is_figure, plain_cell
 
 METHOD = "method"
 _MOST, _LONGEST_QUOTE = 120, 400
@@ -58,12 +57,12 @@ _PAIRED = re.compile(
 _LISTED = re.compile(rf"(?:[-*•] )?([A-Za-z][\w-]*(?: [\w-]+){{0,4}}) ?[:=] ?{_SEVERAL}(?: [\w%]+)?[.,;]?$")
 """An item of a list of settings: top-k: 50."""
 _NAMED = re.compile(
-    rf"(?<![\w-])((?:[A-Za-z][\w-]* ){{0,3}}(?:\w+-)*(?:{_QUANTITY})(?: values?)?)(?: ?\(?[A-Za-zα-ωϵϕ](?:_\w+)?\)?)? ?(?:of|to|is|are|was|were|as|:|=|\() ?"
+    rf"(?<![\w-])((?:[A-Za-z][\w-]* ){{0,3}}(?:\w+-)*(?:{_QUANTITY})(?: values?)?)"
+    rf"(?: ?\(?[A-Za-zα-ωϵϕ](?:_\w+)?\)?)? ?(?:of|to|is|are|was|were|as|:|=|\() ?"
     rf"(?:(?:about|approximately|around|either|up to|equal to|at most|at least|always|the default|a default) "
     rf")?{_SEVERAL}{_WHOLE}",
     re.IGNORECASE,
 )
-_SPACED = re.compile(rf"\b((?:[a-z][\w-]* ){{0,2}}(?:{_QUANTITY})) {_SEVERAL}{_WHOLE}", re.IGNORECASE)
 _SINGULAR = r"bit|byte|layer|head|fold|entry|dimension(?:al)?|way|shot|step|character|word"
 """Units that stand before a noun in the singular: a 32 bit hash."""
 _COUNTED = re.compile(
@@ -225,6 +224,8 @@ def _rows_of(one: Sentence, own: Sequence[str], others: Sequence[str]) -> Iterat
         behind = _CONDITION.match(read, value.end)
         condition = behind[1].strip() if behind else ""
         owner = _owner_of(one, condition, own, others)
+        if not condition and any(is_same(name, str(one.section["title"])) for name in others):
+            condition = str(one.section["title"])  # under the heading of a data set
         yield value_row(value, one, owner, "" if owner in condition else condition)
 
 
@@ -236,9 +237,6 @@ def _owner_of(one: Sentence, condition: str, own: Sequence[str], others: Sequenc
             return METHOD
         if found := max((name for name in others if _names(name, words)), key=len, default=""):
             return found
-    title = str(one.section["title"])
-    if found := next((name for name in others if is_same(name, title)), ""):
-        return found
     if one.head and len(one.head.split()) <= 4 and re.search(r"[A-Z]\w*[A-Z0-9]|[a-z][A-Z]", one.head):
         return one.head
     return METHOD
@@ -265,12 +263,14 @@ def _signs(read: str) -> Iterator[Value]:
 def _phrases(read: str) -> Iterator[Value]:
     for match in _PAIRED.finditer(read):
         yield from (one for at in (1, 2) if (one := _named_value(match[at], read, match.span(at + 2), True)))
-    for pattern in (_SET, _SET_FIRST, _NAMED, _SPACED, _LISTED):
+    for pattern in (_SET, _SET_FIRST, _NAMED, _LISTED):
         for match in pattern.finditer(read):
             at = match.lastindex or 2
             if one := _named_value(match[1], read, match.span(at), pattern in (_SET, _SET_FIRST)):
                 yield one
-    yield from (_value("number of repeats", parse_value(one[1]) or 0, read, one.span(1)) for one in _REPEATED.finditer(read))
+    yield from (
+        _value("number of repeats", parse_value(one[1]) or 0, read, one.span(1)) for one in _REPEATED.finditer(read)
+    )
 
 
 def _named_value(before: str, read: str, span: tuple[int, int], may_end_with_symbol: bool) -> Value | None:
