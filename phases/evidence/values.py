@@ -107,7 +107,7 @@ def _compute(node: ast.expr, deepest: int) -> object:
 
 
 def write_expression(text: str) -> str:
-    """Return a printed 2^19 or 1/2 as a Python expression; empty for other text, also for a split such as 80/20."""
+    """Return 2^19 or 1/2 as a Python expression; empty for any other text, and for a split such as 80/20."""
     if power := _POWER.fullmatch(text):
         return power.expand(r"\1 ** \2")
     fraction = _FRACTION.fullmatch(text)
