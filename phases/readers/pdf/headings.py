@@ -133,17 +133,14 @@ def body_of(lines: Sequence[Line]) -> BodyStyle:
 
 def headings_of(lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Words, outside: Set[int]) -> list[Heading]:
     """Return the headings in reading order. Lines `outside` (title, contents, tables) are excluded."""
-    headings = _find_headings(lines, bookmarks, words, outside)
-    return [replace(heading, text=_SPACED.sub(_close_up, heading.text)) for heading in headings]
+    headings = _find_all(lines, bookmarks, words, outside)
+    return [
+        replace(heading, text=_SPACED.sub(lambda match: match.group().replace(" ", ""), heading.text))
+        for heading in headings
+    ]
 
 
-def _close_up(match: re.Match[str]) -> str:
-    return match.group().replace(" ", "")
-
-
-def _find_headings(
-    lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Words, outside: Set[int]
-) -> list[Heading]:
+def _find_all(lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Words, outside: Set[int]) -> list[Heading]:
     by_rules = _by_rules(lines, body_of(lines), words, outside)
     if len(bookmarks) < _FEWEST_BOOKMARKS:
         return by_rules
