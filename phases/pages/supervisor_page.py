@@ -150,8 +150,8 @@ class _Reader:
 # The timeline.
 
 _SIGNALS: Mapping[str, tuple[str, str]] = {
-    "tool_repeat_fail": ("a call", "{n} turns brought nothing new, and one call keeps failing: {about}"),
-    "no_progress": ("", "{n} turns brought nothing new"),
+    "tool_repeat_fail": ("a call", "{n} turns produced nothing new, and one call keeps failing: {about}"),
+    "no_progress": ("", "{n} turns produced nothing new"),
     "file_loop": ("one file", "{about} was edited {n} times, and the checks fail as before"),
     "goal_drift": ("", "{n} consecutive turns touched no planned file, test or check"),
     "scope_creep": ("they are not named", "{n} files outside the plan were written: {about}"),

@@ -207,7 +207,7 @@ CONTRACTS = {
     NodeType.VERIFY: Contract(
         (_S.TEST_PASSED, _S.VERIFICATION_DONE),
         5,
-        "run the checks of the plan; if one fails, mend the code that it names.",
+        "run the checks of the plan; if one fails, fix the code that it names.",
     ),
     NodeType.SUMMARIZE: Contract((_S.SUMMARY_GENERATED,), 2, "reply with a summary of the work, and make no call."),
     NodeType.FALLBACK: Contract(
