@@ -18,7 +18,7 @@ _LINES, _WIDTH = 6, 150
 
 
 def read_attempts(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Every completion request, with what each hook and the gate said of it. `rows` of a journal, without its header."""
+    """Return every completion request with the results of its hooks and the gate."""
     attempts: list[dict[str, Any]] = []
     for row in rows:
         key, result = row["key"], row["result"]
@@ -34,7 +34,7 @@ def read_attempts(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def summarize_checks(verification: Row) -> list[dict[str, Any]]:
-    """The commands of the built-in check: how each ended, and how many tests it ran where it says so."""
+    """Return the commands of the built-in check with their results and test counts."""
     return [
         {name: row[name] for name in ("command", "exit_code", "tests") if name in row}
         for row in verification["commands"]
@@ -42,7 +42,7 @@ def summarize_checks(verification: Row) -> list[dict[str, Any]]:
 
 
 def deciding_files(attempts: Sequence[Row]) -> list[str]:
-    """The files that say what the checks mean and that the work has added or changed, as of the last attempt."""
+    """Return the files that configure the checks and that the work added or changed, as of the last attempt."""
     return [row["path"] for attempt in attempts[-1:] for row in attempt["files"] if decides_checks(row["path"])]
 
 
@@ -128,7 +128,7 @@ def _decision_fields(verdict: Row) -> dict[str, Any]:
 
 
 def describe_attempt(attempt: Row) -> str:
-    """What became of an attempt, in a few words."""
+    """Return the outcome of an attempt in a few words."""
     if not attempt["claimed"]:
         return "the run was stuck, so the work was checked without a claim that it is done"
     if attempt["decision"] == "accepted":

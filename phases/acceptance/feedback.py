@@ -1,4 +1,4 @@
-"""What the model is told when its work is not accepted: facts first, and the output of hooks as untrusted text."""
+"""Build the feedback on refused work: facts first, then the output of hooks as untrusted text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
-from phases.acceptance.commands.sanitize import mask_tag, strip_control
+from phases.acceptance.command_hooks import mask_tag, strip_control
 from phases.sandbox.output import cut_middle, head_of
 from pipeline.base.text_escaping import shorten_text
 
@@ -27,16 +27,16 @@ _LINES_FOR_PEOPLE, _NAMED_FOR_PEOPLE, _WIDTH = 6, 3, 160
 
 
 class Reason(NamedTuple):
-    """Why one hook, or the gate, does not accept the work."""
+    """One reason why a hook or the gate refuses the work."""
 
     key: str
     """`user:tests`, or `gate`."""
     fact: str
-    """What happened, in our words: "The command `python -m pytest -q` exited with code 1."."""
+    """The fact in our words: "The command `python -m pytest -q` exited with code 1."."""
     output: str = ""
-    """What the hook said or printed."""
+    """Output of the hook."""
     log: str = ""
-    """Where the whole output is: a path in the directory of the task, or empty."""
+    """Path of the whole output within the task, or empty."""
     framed: bool = False
     """The fact is ours as a whole: what it quotes of commands is marked already (frame_output)."""
 
@@ -46,18 +46,18 @@ class Rejection(NamedTuple):
 
     attempt: int
     most: int
-    """How often the model may be sent back to work."""
+    """Attempts that are allowed."""
     source: str
     """`gate`, `hook:user:tests`, or `hooks` for several."""
     reasons: tuple[Reason, ...]
     notes: tuple[str, ...] = ()
-    """What hooks add though nothing is wrong."""
+    """Context from hooks that pass."""
     unchanged: bool = False
     """The workspace is as it was at the last check."""
 
     @property
     def left(self) -> int:
-        """The number of endings that are left."""
+        """Return the number of attempts left."""
         return max(self.most + 1 - self.attempt, 0)
 
 
@@ -78,7 +78,7 @@ def frame_output(output: str) -> str:
 
 
 def gate_rejection_text(report: GateReport) -> str:
-    """What the gate wants, short enough for every open todo to be named."""
+    """List what the gate wants, short enough to name every open todo."""
     failed = "\n".join(f"{check.name}: {check.reason}" for check in report.results if not check.passed)
     said = report.continue_hint.strip() or failed
     lines = [words for line in said.split("\n") if (words := _clean_text(line))]
@@ -116,7 +116,7 @@ def _attempts_left(count: int) -> str:
 
 
 def _format_reasons(rejection: Rejection, room: int) -> str:
-    """Every reason, the room shared out so that a long one leaves the others theirs."""
+    """List every reason within a shared limit, so that a long one leaves room for the others."""
     reasons = rejection.reasons[:MOST_REASONS]
     if not reasons:
         return "Completion was not accepted yet. No check failed; there is a note."
@@ -204,7 +204,7 @@ def _shorten_fact(fact: str) -> str:
 
 
 def _share_room(needs: Sequence[int], room: int) -> list[int]:
-    """How many bytes each gets: what it needs, or an even part of what those that need less leave."""
+    """Return the bytes for each: its need, or an even share of what is left."""
     rooms = [0] * len(needs)
     for done, index in enumerate(sorted(range(len(needs)), key=needs.__getitem__)):
         rooms[index] = min(needs[index], room // (len(needs) - done))

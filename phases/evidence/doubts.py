@@ -12,12 +12,21 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from phases.evidence.demands import demands_of, is_value
-from phases.evidence.locate import locate_demands
-from phases.evidence.names import words_of
+from phases.evidence.locate import demands_of, is_value, locate_demands, words_of
 from phases.evidence.observation import Observation
-from phases.evidence.places import CITED, FUNCTION, VALUE, Place, is_test_file, split_lines
-from phases.evidence.stubs import Function, gives_up, has_none, is_stub, last_word
+from phases.evidence.places import (
+    CITED,
+    FUNCTION,
+    VALUE,
+    Function,
+    Place,
+    gives_up,
+    has_none,
+    is_stub,
+    is_test_file,
+    last_word,
+    split_lines,
+)
 from phases.workspace.syntax import parse_python
 
 _WORKED_OUT = ("equation", "algorithm", "model", "loss", "metric", "baseline")
@@ -33,7 +42,7 @@ _ORDINARY = frozenset(
 
 
 def find_doubts(plan: Mapping[str, Any], sources: Mapping[str, str], seen: Observation) -> list[str]:
-    """Return the doubts about the code of a plan, each as a sentence; none where the code is no Python."""
+    """Return the doubts about the code of a plan, each as a sentence; only Python is examined."""
     demands = {str(row["id"]): row for row in demands_of(plan)}
     trees = {path: tree for path, text in sources.items() if path.endswith(".py") and (tree := parse_python(text))}
     places = [place for place in locate_demands(plan, sources) if place.how == CITED and place.path in trees]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.evidence.demands import demands_of
+from phases.evidence.locate import demands_of
 from phases.evidence.places import Place, split_lines
 from phases.evidence.traceability import count_evidence, describe_evidence, describe_judgement
 from phases.pages.marked_paper import cut_blocks, find_quotes

@@ -1,4 +1,4 @@
-"""How the fetched code helps a plan: which files are near to which planned file, how near, and why."""
+"""Relate fetched files to planned files: which help, how much, and why."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pipeline.base.logs import logger
 from pipeline.base.workers import UNCONFINED, WorkerStart
 
 MOST_OF_ONE, MOST = 3, 8
-"""Files of one repository, and of all, that a planned file is given."""
+"""Files of one repository, and of all repositories, for one planned file."""
 LEAST = 0.2
 NAMES, PATH, TERMS = 0.45, 0.15, 0.40
-"""What counts, of 1: names of the interface that the file defines, words of its path, rare words of the purpose that it has."""
+"""Weights, 1 in total: defined names of the interface, path words, rare words of the purpose."""
 LEAN = 0.3
-"""How much of the whole depends on whether the paper leans on the repository."""
+"""Share of the confidence that depends on how much the paper relies on the repository."""
 _STRONG_TERMS = 0.6
-"""The share of the rare words, by rarity, that one piece of code has where it is about the very thing."""
+"""Share of the rare words, by rarity, that a piece about the same thing contains."""
 _LEANS = {"own": 1.0, "basis": 1.0, "cited": 0.6, "found": 0.4, "mentioned": 0.3}
 _LEAN_WORDS = {
     "own": "it is the paper's own code",
@@ -33,14 +33,14 @@ _LEAN_WORDS = {
 _GIVEN = "you gave the repository as one to work from"
 _LOOKED_AT = 40
 _BESIDE = 0.5
-"""What a word of a requirement counts beside one of the planned file's own."""
+"""Weight of a requirement's word relative to a word of the planned file itself."""
 _FEW_WORDS = 8
-"""Where fewer words are looked for, having them says less."""
+"""With fewer search words than this, matches count less."""
 _SHOWN = 5
 
 
 class _Features(NamedTuple):
-    """What makes a file near to a planned one; each is from 0 to 1."""
+    """Features of a file for a planned file, each from 0 to 1."""
 
     names: float
     path: float
@@ -51,7 +51,7 @@ class _Features(NamedTuple):
     path_words: tuple[str, ...]
     shared: tuple[str, ...]
     asked: int
-    """How many rare words were looked for."""
+    """Number of rare words searched for."""
 
 
 class _Defined(NamedTuple):
@@ -83,9 +83,9 @@ def relate_repositories(
     cache_directory: str = "",
     start: WorkerStart = UNCONFINED,
 ) -> tuple[list[dict[str, Any]], dict[str, NearbyRequirements]]:
-    """The relations of index.json, and for each repository by name the requirements that stand beside a citation of it.
+    """Return the relations of index.json, and by repository the requirements near its citations.
 
-    `sections` gives the number and title of each section of outline.json by its id: citations name the one, plans the others.
+    `sections` gives the number and title of each section by its id: citations use ids, plans use numbers and titles.
     """
     repositories = [add_paper_references(row, references) for row in repositories]
     near = {row["name"]: requirements_near(plan, row, references, sections or {}) for row in repositories}
@@ -138,7 +138,7 @@ def _lean_of(repository: Mapping[str, Any], references: Mapping[str, Any]) -> fl
 def _find_candidates(
     cache: Cache, planned: PlannedFile, rarity: Mapping[str, float], repository: str, lean: float
 ) -> Iterator[tuple[_BestPlace, _Features]]:
-    """Every file that defines a name of the interface, or is among the best for the words, with its features."""
+    """Yield every file that defines a name of the interface or ranks high for the words, with its features."""
     defined = _definitions(cache, planned, repository)
     pieces: dict[int, list[FileHit]] = {}
     for found in rank_pieces(cache, planned.query, repository, _LOOKED_AT):
@@ -214,7 +214,7 @@ def _relation_row(
 
 
 def _confidence_of(planned: PlannedFile, features: _Features) -> float:
-    """A planned file that names no interface is judged by the rest."""
+    """Return the confidence of a relation; a planned file without an interface is judged by path and words."""
     names = NAMES if planned.names else 0.0
     near = (names * features.names + PATH * features.path + TERMS * features.terms) / (names + PATH + TERMS)
     return round(min(1.0, near * (1 - LEAN + LEAN * features.lean)), 2)
@@ -263,11 +263,11 @@ _UTILITY = frozenset(
 
 
 class PlannedFile(NamedTuple):
-    """What is looked for."""
+    """One planned file, as search terms."""
 
     path: str
     names: dict[str, float]
-    """Names of its interface, folded, with what each is worth: one that every project has says little."""
+    """Folded names of its interface with their weights; names that every project has weigh little."""
     spelled: dict[str, str]
     """The same names as the plan spells them."""
     path_words: frozenset[str]
@@ -280,14 +280,14 @@ class PlannedFile(NamedTuple):
 
 
 def files_of_plan(plan: Mapping[str, Any]) -> list[PlannedFile]:
-    """The files of a plan for which there is something to look for."""
+    """Return the files of a plan that give search terms."""
     texts = {row["id"]: str(row["text"]) for row in plan["requirements"]}
     rows = [(row, [texts.get(one, "") for one in row.get("implements", ())]) for row in plan["file_structure"]]
     return [_planned_file(row, asked) for row, asked in rows if row.get("interface") or any(asked)]
 
 
 def words_of_path(path: str) -> frozenset[str]:
-    """The words of a file's own name and of the folder that it is in, without what every path has."""
+    """Return the words of a file's name and directory, without common ones."""
     folder, name = posixpath.split(path)
     words = words_of(name.rpartition(".")[0] or name) or []
     near = words_of(posixpath.basename(folder)) if name.startswith("__") else []
@@ -295,13 +295,13 @@ def words_of_path(path: str) -> frozenset[str]:
 
 
 def is_test_path(path: str) -> bool:
-    """Whether a file is a test or belongs to tests."""
+    """Return whether a file is a test or belongs to tests."""
     words = set(re.split(r"[/_.\-]", path.lower()))
     return not words.isdisjoint(("test", "testing", "conftest")) or "/tests/" in f"/{path.lower()}"
 
 
 def is_utility(path: str) -> bool:
-    """Whether a file's name, or its folder's, says that it helps the method rather than is one."""
+    """Return whether a file's name or directory marks it as a helper rather than a part of the method."""
     folder, name = posixpath.split(path)
     return not _UTILITY.isdisjoint((*words_of(name.rpartition(".")[0]), *words_of(posixpath.basename(folder))))
 
@@ -335,7 +335,7 @@ _SHARED_WORDS = 2
 
 
 class NearbyRequirements(NamedTuple):
-    """The requirements that stand beside a citation of a repository, and why, in words."""
+    """Requirements near a citation of a repository, with the reason in words."""
 
     requirements: tuple[str, ...]
     why: str
@@ -364,7 +364,7 @@ def requirements_near(
 def _citations_of(
     repository: Mapping[str, Any], references: Mapping[str, Any]
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Where the paper cites what a repository belongs to, or names the repository itself; not where it lists references."""
+    """Yield the places that cite a repository's references or name the repository, outside of the reference list."""
     wanted = set(repository.get("references", ()))
     for row in references["references"]:
         if row["id"] in wanted:
@@ -385,7 +385,7 @@ def _how_near(
         return None
     named = {" ".join(str(name).split()).casefold() for name in sections.get(citation["section"] or "", ()) if name}
     if str(source.get("section") or "").casefold() in {*named, str(citation["section"] or "").casefold()} - {""}:
-        return "beside"
+        return "next to"
     if named:
         return None  # another section, for sure
     shared = {word for word in ours + words_of(requirement["text"]) if len(word) >= _TELLING}.intersection(theirs)
@@ -404,12 +404,12 @@ _FOLDER = "folder:"
 
 
 def is_user_given(repository: Mapping[str, Any]) -> bool:
-    """Whether the user gave it as a folder."""
+    """Return whether the repository is a directory of the user's."""
     return str(repository["url"]).startswith(_FOLDER)
 
 
 def add_paper_references(repository: Mapping[str, Any], references: Mapping[str, Any]) -> dict[str, Any]:
-    """A folder with the references of the one repository that the paper names like it; all others as they are."""
+    """Return a repository with its addresses; a user's directory gets those of the only linked repository with its name."""
     # a folder has no address: only its name can say which of the paper's repositories it is
     if not is_user_given(repository):
         return {**repository, "urls": [repository["url"]]}
@@ -422,5 +422,5 @@ def add_paper_references(repository: Mapping[str, Any], references: Mapping[str,
 
 
 def _repository_name(url: str) -> str:
-    """The repository's own name in an address, as a clone of it is called."""
+    """Return the last part of an address without `.git`."""
     return url.rstrip("/").rpartition("/")[2].removesuffix(".git").casefold()

@@ -1,4 +1,4 @@
-"""What the code says of its experiments, in experiments.yaml of its workspace. It is a stranger's word, and checked."""
+"""Read the experiments that the code declares in experiments.yaml, which is untrusted."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ class Experiment(NamedTuple):
     """One experiment in the size that was asked for."""
 
     name: str
-    """As the code gives it, with a dash for what can be in no file's name."""
+    """Name from the code, with dashes for characters that file names cannot have."""
     command: str
     """Empty where the code has none in this size."""
     results: tuple[str, ...]
     """The ids of the plan's expected_results that it speaks of."""
     measures: Mapping[str, str]
-    """What is measured, by result, where the code says it."""
+    """Measure of each result, if the code states it."""
     metrics: str
     """The file with what it reports."""
     labels: str
-    """The name of the true labels that somebody may hold back; empty: that of the experiment, or of the only ones there are."""
+    """Name of the true labels that may be held back; empty: that of the experiment, or of the only labels."""
     data: tuple[str, ...]
     """The names of the data sets that it reads, as the user gives them with --data."""
     stand_in: str
-    """The data set that made-up data stands in for; empty: the data are the paper's."""
+    """Data set that generated data replaces; empty: the data are the paper's."""
 
 
 class Declared(NamedTuple):
@@ -46,7 +46,7 @@ class Declared(NamedTuple):
 def read_declared(
     workspace: Workspace, size: str, known: Collection[str], parse: Callable[[bytes], Mapping[str, Any]]
 ) -> Declared:
-    """The experiments of a workspace, each result with one experiment. `known`: the ids that the plan expects."""
+    """Return the experiments of a workspace, each result with one experiment. `known`: the ids that the plan expects."""
     try:
         data = workspace.read_bytes(NAME)
     except WorkspaceError:
@@ -104,7 +104,7 @@ def _find_faults(experiments: Sequence[Experiment], known: Collection[str]) -> l
 
 
 def _without_twins(experiments: Sequence[Experiment]) -> tuple[Experiment, ...]:
-    """The first of each name, and the first that speaks of a result."""
+    """Return the first experiment of each name, and for each result."""
     kept: dict[str, Experiment] = {}
     spoken: set[str] = set()
     for one in experiments:

@@ -1,4 +1,4 @@
-"""Runs one experiment in the sandbox, where plan and paper are not, and keeps what it left. What is done is not run again."""
+"""Run one experiment in the sandbox, without plan and paper, and keep its results. Finished experiments are not run again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pipeline.base.safe_tree import open_file, read_beneath, walk_files
 
 RESULTS, DATA = "results", "data"
 LABELS = "labels"
-"""The directory of what --held-out gives that no experiment sees."""
+"""Directory of --held-out that no experiment sees."""
 DONE, FAILED, NOT_RUN = "done", "failed", "not run"
 _LARGEST_CODE = 2 * 2**20
 _LARGEST_GIVEN = 2**31
@@ -36,27 +36,27 @@ _TEXTS = (".md", ".rst", ".tex", ".bib")
 
 
 class Place(NamedTuple):
-    """Where experiments of one task run, and with what."""
+    """Directories and limits for the experiments of one task."""
 
     results: str
     """The directory that keeps everything, `results` in the task."""
     kind: str
-    """Of the sandbox."""
+    """Kind of sandbox."""
     python: str | None
     readable: tuple[str, ...]
     seconds: float
-    """What one experiment may take."""
+    """Time limit of one experiment."""
     held_out: str
-    """What the user gave: the experiments find it at data/, but for its directory of labels. Empty: nothing."""
+    """The user's data, at data/ for experiments without its directory of labels; empty: none."""
     in_place: Callable[[], None]
     settings: Mapping[str, Any] = MappingProxyType({})
-    """What the user lets commands see and use up: data, gpu, command_memory_gb."""
+    """What the user permits commands to see and use: data, gpu, command_memory_gb."""
     provided: Provided = Provided("")
     """The data sets of the plan and of --data."""
 
 
 class Run(NamedTuple):
-    """What came of an experiment."""
+    """Outcome of an experiment."""
 
     status: str
     why: str
@@ -66,13 +66,14 @@ class Run(NamedTuple):
     files: tuple[Mapping[str, Any], ...] = ()
     """path in the task, bytes, sha256 of each."""
     directory: str = ""
-    """Where the files lie; empty where there are none."""
+    """Directory of the files; empty if there are none."""
 
 
 def collect_code(workspace: Workspace, leave_out: Sequence[str]) -> dict[str, bytes]:
-    """The files that experiments get, by path: text that is no test and no documentation, and was not left out.
+    """Return the files for experiments by path: text, without tests, documentation and what was left out.
 
-    What they cannot read, no figure can be read from; all the rest is looked at. So what is no text is left out, too.
+    Experiments cannot take figures from files that they cannot read; all others are searched for figures, so they have to be
+    text.
     """
     found: dict[str, bytes] = {}
     for row in workspace.digests():
@@ -97,7 +98,7 @@ def collect_code(workspace: Workspace, leave_out: Sequence[str]) -> dict[str, by
 
 
 def run_experiment(one: Experiment, size: str, code: Mapping[str, bytes], place: Place) -> Run:
-    """Runs an experiment, or finds what it gave when it ran on just this. Raises StorageError."""
+    """Run an experiment, or return the result of an earlier run on the same input. Raises StorageError."""
     if not one.command:
         return Run(NOT_RUN, f"the code has no {size} size of {one.name}")
     given = {folder.variable for folder in parse_data(str(place.settings.get("data") or ""))}
@@ -134,10 +135,10 @@ def run_experiment(one: Experiment, size: str, code: Mapping[str, bytes], place:
 
 
 def _refuse_links(*paths: str) -> None:
-    """A task may come from a stranger, and nothing is written or removed where a link leads. Raises StorageError."""
+    """Raise StorageError if a directory is a link; a task may come from elsewhere."""
     for path in paths:
         if os.path.islink(path):
-            raise StorageError(f"{path} is a link; results are kept in the task itself: remove the link")
+            raise StorageError(f"{path} is a link; results must be in the task itself: remove the link")
 
 
 def _describe_end(code: int | None, limit: str | None, output: str) -> str:
@@ -184,7 +185,7 @@ def _run_of(row: Mapping[str, Any], home: str) -> Run:
 
 
 def _prepare_directory(home: str, code: Mapping[str, bytes], place: Place) -> str:
-    """A fresh directory with the code, and with what the user gave."""
+    """Make a new directory with the code and the user's data."""
     shutil.rmtree(home, ignore_errors=True)
     work = os.path.join(home, "work")
     try:
@@ -206,7 +207,7 @@ def _write(path: str, data: bytes) -> None:
 
 
 def _given_files(held_out: str) -> list[str]:
-    """What the user gave and experiments may see."""
+    """Return the user's files that experiments may see."""
     if not held_out:
         return []
     try:
@@ -217,7 +218,7 @@ def _given_files(held_out: str) -> list[str]:
 
 
 def read_given_tables(held_out: str) -> dict[str, bytes]:
-    """The tables among what the user gave, by their path in an experiment's directory."""
+    """Return the tables among the user's files, by their path in an experiment's directory."""
     names = [name for name in _given_files(held_out) if name.endswith((".csv", ".tsv"))]
     found: dict[str, bytes] = {}
     for name in names:
@@ -231,7 +232,7 @@ def _digest_of_file(root: str, path: str) -> str:
 
 
 def _keep_files(work: str, home: str) -> tuple[list[dict[str, Any]], str]:
-    """Takes over what an experiment left below results/, and says why where that cannot be."""
+    """Move an experiment's files from results/; return why if that fails."""
     target, kept, total = os.path.join(home, "files"), list[dict[str, Any]](), 0
     make_directory(target)
     source = os.path.join(work, RESULTS)

@@ -288,7 +288,6 @@ def _level_without_number(
 
 
 def _whole_heading(lines: Sequence[Line], first: int, level: int, words: Words, most: int) -> Heading:
-    """Return a heading with its continuation lines, `most` lines in all."""
     chapter = _CHAPTER.match(lines[first].text)
     if chapter and _title_text(lines, first) != lines[first].text:
         title = _whole_heading(lines, first + 1, level, words, MOST_LINES)
@@ -373,7 +372,6 @@ def _paths_of(titles: Sequence[str]) -> dict[int, Path]:
 
 
 def _count_romans(numbers: Sequence[str]) -> int:
-    """Return the length of the sequence I, II, III among these."""
     reached = 0
     for number in numbers:
         reached += _roman_value(number) == reached + 1
@@ -516,7 +514,6 @@ def _goes_on(before: Line, line: Line) -> bool:
 
 
 def _has_body_below(lines: Sequence[Line], index: int, own: Collection[int], body: BodyStyle) -> bool:
-    """Return whether body text or another heading follows the lines of this style."""
     style = style_of(lines[index])
     for place, line in enumerate(lines[index + 1 : index + 1 + _MOST_LINES], index + 1):
         if style_of(line) != style:
@@ -529,7 +526,6 @@ def _has_body_below(lines: Sequence[Line], index: int, own: Collection[int], bod
 
 
 def _level_of(style: Style, kept: Sequence[Style], numbered: Mapping[Style, Sequence[int]]) -> int:
-    """Return one level below larger styles; the level of numbered headings of the same size."""
     _, size, _ = style
     same = [min(depths) for (_, other, _), depths in numbered.items() if abs(other - size) <= LARGER]
     if same:

@@ -1,4 +1,4 @@
-"""Takes a repository out of git without git ever writing a file of it: a list, the sizes, the contents."""
+"""Read a repository's objects from git, without a checkout: the listing, the sizes, the contents."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _PLAIN = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
 
 
 class CloneWorkspace(NamedTuple):
-    """Where one repository is worked on."""
+    """Working directory and limits for one repository."""
 
     folder: str
     """Empty, and git's alone."""
@@ -93,7 +93,7 @@ def clone_repository(target: Target, bench: CloneWorkspace) -> RepositoryContent
 
 
 def _link_mirror(commit: str, objects: str, bench: CloneWorkspace) -> None:
-    """A repository of our own that finds its objects in the mirror: git never sees what the mirror's is set to."""
+    """Make a repository that finds its objects in the mirror, so that git never reads the mirror's settings."""
     write_without_sync(bench.path("alternates"), f"{objects}\n".encode())
     form = "sha256" if len(commit) == 64 else "sha1"
     begin = f"git init --quiet --bare --template= --object-format={form} repository"
@@ -102,7 +102,7 @@ def _link_mirror(commit: str, objects: str, bench: CloneWorkspace) -> None:
 
 
 def _fetch_head(landed: GitRemote, bench: CloneWorkspace, *more: str) -> None:
-    """Fetches the newest state of the default branch, without what is large, from an address that was checked."""
+    """Fetch the head of the default branch, without large files, from an address that was checked."""
     # git resolves no name of its own: it would get another answer than the one that was checked (decision 101)
     numbers = ",".join(f"[{address}]" if ":" in address else address for address in landed.addresses)
     settings = [f"http.curloptResolve={landed.host}:{landed.port}:{numbers}", *more]
@@ -121,7 +121,7 @@ def _fetch_head(landed: GitRemote, bench: CloneWorkspace, *more: str) -> None:
 
 
 def _list_script(what: str, rules: FetchRules) -> str:
-    """The script that writes which commit it is, and the list of all that it holds, with an end to the list."""
+    """Return the script that writes the commit and the listing of its tree, with an end mark."""
     # ls-tree and cat-file instead of a checkout: filters, hooks and attributes then have nothing to act on (decision 99)
     listed = f'{_GIT} ls-tree -r -t -z --full-tree "$(cat commit)"; echo $? > listed'
     return (
@@ -136,7 +136,7 @@ def _listing_limit(rules: FetchRules) -> int:
 
 
 def _read_content(bench: CloneWorkspace, fetched_from: str, readable: Sequence[str], absent: str) -> RepositoryContent:
-    """The files that are kept, read and checked one by one as the source is gone through."""
+    """Return the selected files; each is read and checked as the contents are consumed."""
     commit, root, listing = _read_listing(bench)
     oids = dict.fromkeys(oid for _, _, oid in listing.rows)
     write_without_sync(bench.path("asked"), "".join(f"{oid}\n" for oid in oids).encode())
@@ -173,7 +173,7 @@ def _file_contents(
 
 
 def _run_git(script: str, bench: CloneWorkspace, *, readable: Sequence[str] = (), network: bool = False) -> None:
-    """Runs a script to its good end, or tells why it had none. Raises RepositoryRefused."""
+    """Run a script that has to succeed. Raises RepositoryRefused with the reason, or StorageError."""
     # What was fetched lies beside what is printed of it.
     most = (1 if network else 2) * bench.rules.most_bytes + 2 * _listing_limit(bench.rules)
     ended = bench.git(
@@ -185,7 +185,7 @@ def _run_git(script: str, bench: CloneWorkspace, *, readable: Sequence[str] = ()
 
 
 def _raise_if_full(ended: GitResult, bench: CloneWorkspace) -> None:
-    """Raises StorageError where git found no room. A server can say these words as well, so the disk is asked, too."""
+    """Raise StorageError if git found no room. A server can print these words as well, so the disk is checked, too."""
     status = os.statvfs(bench.folder)
     if _NO_ROOM.search(ended.output) and status.f_bavail * status.f_frsize < min(bench.rules.most_bytes, _LITTLE_ROOM):
         full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -193,7 +193,7 @@ def _raise_if_full(ended: GitResult, bench: CloneWorkspace) -> None:
 
 
 def _explain_failure(ended: GitResult, rules: FetchRules) -> RepositoryRefused:
-    """What went wrong, in words: whose fault, and what to do."""
+    """Return an error that says what went wrong and what to do."""
     limit, last = ended.limit or "", next((line for line in reversed(ended.output.split("\n")) if line.strip()), "")
     if limit.startswith("time"):
         return RepositoryRefused(f"it takes longer than {rules.seconds:g} s; try again later, or {BY_HAND}")
@@ -230,19 +230,17 @@ class MirrorRepository(NamedTuple):
     folder: str
     """As the mirror has it."""
     objects: str
-    """The folder of its objects, which is all that git reads."""
+    """Its directory of objects; git reads nothing else."""
     commit: str
 
 
 def find_in_mirror(target: Target, mirror: str) -> MirrorRepository:
-    """The repository of this address. Raises RepositoryRefused where it is not there, or cannot be taken as it is."""
+    """Return the mirror's repository for an address. Raises RepositoryRefused if it is missing or cannot be used."""
     # the name is joined to a path: nothing that climbs, and nothing that git or a shell reads as a word of its own
     path = f"{target.host}/{target.path.strip('/').removesuffix('.git')}"
     parts = path.split("/")
     if not all(_PART.fullmatch(part) for part in parts) or "\n" in mirror:
-        raise RepositoryRefused(
-            "its address is no name for a folder of the mirror; give it by a plain one, like host/owner/name"
-        )
+        raise RepositoryRefused("its address is not a valid path in the mirror; use a plain one, like host/owner/name")
     top = os.path.realpath(mirror)
     for folder in (path, f"{path}.git"):
         for inner in (folder, f"{folder}/.git"):
@@ -254,7 +252,7 @@ def find_in_mirror(target: Target, mirror: str) -> MirrorRepository:
 
 
 def _is_there(top: str, inner: str) -> bool:
-    """Whether the places of a repository are there, none of them by a link."""
+    """Return whether a repository's files exist at this path, without following links."""
     try:
         with open_directory(top, [*inner.split("/"), "objects"]):
             read_beneath(top, f"{inner}/HEAD", _LARGEST_REF)
@@ -267,7 +265,7 @@ def _read_mirror(top: str, inner: str, folder: str) -> MirrorRepository:
     place = os.path.join(top, inner)
     for name in _LEADS_ELSEWHERE:
         if os.path.lexists(os.path.join(place, name)):
-            raise RepositoryRefused(f"in the mirror it leads elsewhere ({name}); make a clone there that stands alone")
+            raise RepositoryRefused(f"in the mirror it leads elsewhere ({name}); make a self-contained clone there")
     try:
         if link := next(_find_links(place), None):
             raise RepositoryRefused(
@@ -285,7 +283,7 @@ def _read_mirror(top: str, inner: str, folder: str) -> MirrorRepository:
 
 
 def _find_links(place: str) -> Iterator[str]:
-    """Links among the objects, down to the last level that git looks at."""
+    """Yield the links among the objects, down to the last level that git reads."""
     with open_directory(place, ["objects"]) as objects, os.scandir(objects) as entries:
         names = [(entry.name, entry.is_symlink(), entry.is_dir(follow_symlinks=False)) for entry in entries]
         for name, link, is_folder in names:
@@ -297,7 +295,7 @@ def _find_links(place: str) -> Iterator[str]:
 
 
 def _head_commit(place: str) -> str | None:
-    """The commit that HEAD leads to, or None."""
+    """Return the commit that HEAD leads to; None if there is none."""
     head = read_beneath(place, "HEAD", _LARGEST_REF).decode("utf-8", "replace")
     if match := _DETACHED.fullmatch(head):
         return match[1]

@@ -1,4 +1,4 @@
-"""Takes what git printed of a repository apart, and believes none of it before its digest fits."""
+"""Parse what git prints about a repository; trust nothing before its digest matches."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ NOT_WHOLE = "git does not print it as it should: the repository is damaged, or n
 
 
 class TreeListing(NamedTuple):
-    """What a commit holds."""
+    """Content of a commit."""
 
     trees: tuple[str, ...]
-    """Its folders' names in git, each once."""
+    """Object ids of its trees, each once."""
     rows: tuple[tuple[str, bytes, str], ...]
-    """Of each entry that is no folder: kind, path, and what git calls its content."""
+    """Kind, path and object id of each entry that is not a tree."""
 
     def with_sizes(self, sizes: Mapping[str, int]) -> Iterator[GitEntry]:
-        """The entries with the size of what is there."""
+        """Return the entries with their sizes; None for missing content."""
         return (GitEntry(kind, path, sizes.get(oid), oid) for kind, path, oid in self.rows)
 
 
 def parse_listing(data: bytes) -> TreeListing:
-    """The list of `git ls-tree -r -t -z`. Raises RepositoryRefused."""
+    """Return the list of `git ls-tree -r -t -z`. Raises RepositoryRefused."""
     trees: dict[str, None] = {}
     rows = []
     for record in data.split(b"\0")[:-1] if data else []:
@@ -53,7 +53,7 @@ def parse_listing(data: bytes) -> TreeListing:
 
 
 def parse_sizes(data: bytes) -> dict[str, int]:
-    """The list of `git cat-file --batch-check`, without what is not there. Raises RepositoryRefused."""
+    """Return the sizes in the output of `git cat-file --batch-check`, without missing objects. Raises RepositoryRefused."""
     found = {}
     for line in data.splitlines():
         if match := _SIZE.fullmatch(line):
@@ -64,14 +64,14 @@ def parse_sizes(data: bytes) -> dict[str, int]:
 
 
 class Objects:
-    """What `git cat-file --batch` printed, in the order in which it was asked."""
+    """Output of `git cat-file --batch`, read in the order of the request."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._left = os.fstat(file.fileno()).st_size
 
     def next(self, oid: str, kind: str) -> bytes:
-        """The next object, which must be this one, byte for byte. Raises RepositoryRefused."""
+        """Return the next object, which must be this one, byte for byte. Raises RepositoryRefused."""
         # decision 99: git is not believed either; the digest is the only thing that a hostile server cannot choose
         header = self._file.readline(_LONGEST_HEADER)
         match = _SIZE.fullmatch(header.rstrip(b"\n"))
@@ -89,7 +89,7 @@ class Objects:
         return data[:size]
 
     def check(self, commit: str, root: str, trees: Sequence[str]) -> None:
-        """That the commit leads to the folders that were listed: all of them come first. Raises RepositoryRefused."""
+        """Check that the commit leads to the listed trees, which come first. Raises RepositoryRefused."""
         if not self.next(commit, "commit").startswith(f"tree {root}\n".encode()):
             raise RepositoryRefused(NOT_WHOLE)
         for tree in trees:
@@ -98,6 +98,6 @@ class Objects:
 
 @contextmanager
 def open_objects(path: str) -> Iterator[Objects]:
-    """The objects in a file that git wrote."""
+    """Open the objects in a file that git wrote."""
     with open_file(path) as file:
         yield Objects(file)

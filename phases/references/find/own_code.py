@@ -97,7 +97,7 @@ _ASIDE = re.compile(
     r"\sand\s(?=(?:is|are|can|will|has)\b)",
     re.IGNORECASE,
 )
-"""What is said on the way to `is available at`: our code, based on theirs, is available at."""
+"""An insertion before `is available at`: our code, based on theirs, is available at."""
 _BUILDS_ON = re.compile(
     rf"""\b(?:
       (?:our|the|this|all)\s(?:\w+[\s-]){{0,3}}(?:{_CODE}|experiments?|models?|framework|method|system|pipeline)\s(?:\w+\s){{0,2}}
@@ -184,7 +184,7 @@ def _is_used_or_cited(words: str, after: str) -> bool:
 
 
 def _since_last_address(before: str) -> str:
-    """The words behind another address of the same sentence; all of them where the two are only joined by `and`."""
+    """Return the words after the previous address of a sentence; all words if `and` joins the two."""
     addresses = list(_ADDRESS.finditer(before))
     if not addresses or _JOINED.fullmatch(before, addresses[-1].end()):
         return before
@@ -192,7 +192,7 @@ def _since_last_address(before: str) -> str:
 
 
 def _author_owner(owner: str, outline: Mapping[str, Any]) -> str | None:
-    """The author whose surname the owner's name holds."""
+    """Return the author whose surname is part of the owner's name."""
     key = letters_of(owner)
     for author in outline.get("authors", ())[:60]:
         for last in (surname_of(author), surname_of(author.lower().translate(_SPELLED_OUT))):
@@ -211,7 +211,7 @@ def _names_paper(words: str, outline: Mapping[str, Any]) -> bool:
 
 
 def _is_coined(name: str, outline: Mapping[str, Any]) -> bool:
-    """Whether a name is one that the title gives to what the paper makes, and no word of every day."""
+    """Return whether a name is the one that the title gives to the paper's method, and not an everyday word."""
     title = str(outline.get("title") or "")[:500]
     head, colon, _ = title.partition(":")
     key = letters_of(_ENDING.sub("", name)) or letters_of(name)

@@ -1,4 +1,4 @@
-"""The value of reference.txt: what a paper refers to, most promising first, by rules alone."""
+"""Build reference.txt by rules: what a paper refers to, most promising first."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ def _entry_row(entry: Entry, mentions: Sequence[Mention], rank: Rank) -> dict[st
 def _missing_notes(entries: Sequence[Entry], outline: Mapping[str, Any]) -> list[str]:
     listed = any(is_list(section) for section in outline.get("sections", ()))
     if not entries:
-        return ["the reference list could not be told apart" if listed else "the paper has no references"]
+        return ["the reference list could not be split into references" if listed else "the paper has no references"]
     notes = []
     if all(len(entry.raw) > _LONGEST_ENTRY for entry in entries):
-        notes.append("the reference list could not be told apart")
+        notes.append("the reference list could not be split into references")
     if untitled := [entry.id for entry in entries if not entry.title]:
         shown = ", ".join(untitled[:10]) + (", …" if len(untitled) > 10 else "")
         notes.append(

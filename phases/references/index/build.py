@@ -1,4 +1,4 @@
-"""Indexing: what is in the fetched repositories goes into one document each, and into the cache that is searched.
+"""Index the fetched repositories: write one document each, and keep the cache that is searched.
 
 A file is parsed when the cache does not know its content. The cache is written every few hundred files, so a killed run
 continues where it stopped, and memory does not grow with the repository. A document is written from the cache, row by row.
@@ -42,14 +42,13 @@ from pipeline.base.workers import UNCONFINED, WorkerStart
 
 T = TypeVar("T")
 _LEFT_OVER = re.compile(r".*\.(\d+)\.tmp(?:-journal)?")
-"""What is written beside its name carries the number of the process that writes it."""
+"""A temporary file, with the id of the process that writes it."""
 BATCH, _LARGE_BATCH = 500, 24 * 1024 * 1024
-"""Files between two writes to the cache, and characters of their words: few large writes take half the time of many small ones,
-and a run that is killed has so much to parse again."""
+"""Files, and characters of their words, between two writes to the cache. A killed run parses so many again."""
 
 
 class RepositoryIndex(NamedTuple):
-    """What indexing says of one repository; sha256 and bytes are of its document."""
+    """Index of one repository; sha256 and bytes are those of its document."""
 
     name: str
     path: str
@@ -84,9 +83,9 @@ def index_repositories(
     start: WorkerStart = UNCONFINED,
     cache_directory: str = "",
 ) -> list[RepositoryIndex]:
-    """Brings `into`/<name>.json of every row of code_base.json up to date, and the cache with them.
+    """Update `into`/<name>.json for every row of code_base.json, and the cache.
 
-    `check_row` says what is wrong with a row of `files`; `in_place` is called before anything is written or removed.
+    `check_row` returns what is wrong with a row of `files`; `in_place` is called before anything is written or removed.
     """
     names = [str(row["name"]) for row in repositories]
     if (bad := invalid_name(names)) is not None:
@@ -254,7 +253,7 @@ def _write_document(
 
 
 def _remove_stale(into: str, names: Sequence[str]) -> None:
-    """Removes documents of repositories that are gone, and what killed processes left; index.json is the phase's own."""
+    """Remove documents of repositories that are gone, and temporary files of killed processes."""
     keep = {f"{name}.json" for name in names} | {"index.json"}
     for entry in os.listdir(into):
         left = _LEFT_OVER.fullmatch(entry)

@@ -1,4 +1,4 @@
-"""Asks one service on the network, at its pace, and keeps what it said on the disk."""
+"""Ask one service within its rate limit, and cache its answers on the disk."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class RateLimit(NamedTuple):
 
 
 class ClientSettings(NamedTuple):
-    """What every service asks from."""
+    """Settings that all services share."""
 
     cache: str
-    """The folder of answers. It can be deleted at any time; its parent is there."""
+    """Directory of cached answers. It may be deleted at any time; its parent exists."""
     private: bool = False
-    """Whether servers of an intranet may be asked."""
+    """True if servers in a private network may be asked."""
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.time
     blacklist: str = ""
@@ -58,9 +58,9 @@ class ServiceClient:
         self._swept = False
 
     def answer(self, url: str, found: Callable[[Any], bool]) -> Any:
-        """What the service says to this question, kept or new; None where it has nothing. Raises NoServiceAnswer.
+        """Return the service's answer, cached or new; None if it has nothing. Raises NoServiceAnswer.
 
-        `found` tells whether an answer says anything: what does is kept for 30 days, else for 7. A failure is not kept.
+        `found` tells whether an answer is a hit: hits are cached for 30 days, others for 7. Failures are not cached.
         """
         path = os.path.join(self._ground.cache, f"{self._service}-{sha256(url.encode())[:32]}.json")
         kept = self._kept(path, url)
@@ -74,7 +74,7 @@ class ServiceClient:
         return kept["answer"]
 
     def _kept(self, path: str, url: str) -> dict[str, Any] | None:
-        """An answer of before that still holds. A damaged one is as good as none."""
+        """Return a cached answer that is still valid; a damaged one counts as missing."""
         try:
             kept = parse_json(read_bytes(path, limit=LARGEST_ANSWER * 2))
         except (StorageError, FormatError):
@@ -111,7 +111,7 @@ class ServiceClient:
                     return None
                 raise NoServiceAnswer(self._told(error)) from error
             except FormatError as error:
-                raise NoServiceAnswer(f"{self._service} answers with what is no JSON ({error})") from error
+                raise NoServiceAnswer(f"{self._service} does not answer in JSON ({error})") from error
 
     def _wait(self) -> None:
         """Until the service takes another question."""
@@ -123,7 +123,7 @@ class ServiceClient:
         self._asked.append(time.monotonic())
 
     def _sweep(self) -> None:
-        """Removes answers that are too old to hold, once in a run."""
+        """Remove expired answers, once per run."""
         if self._swept:
             return
         self._swept, oldest = True, self._ground.clock() - _FOUND_DAYS * _DAY

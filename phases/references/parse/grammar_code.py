@@ -1,4 +1,4 @@
-"""Symbols and imports of the languages that a grammar reads, damaged code too."""
+"""Extract symbols with tree-sitter grammars, also from damaged code."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class _Match(NamedTuple):
     start: int
     end: int
     rank: int
-    """Of its pattern: where several match one thing, the first is right."""
+    """Position of its pattern in the query: if several match one node, the first counts."""
     kind: str
     name: str
     scope: str
-    """What the name itself says that it belongs to: `Encoder` in `Encoder::forward`, a receiver."""
+    """Scope in the name itself: `Encoder` in `Encoder::forward`, a receiver."""
     named: Any
     """The node of the name."""
     node: Any
@@ -52,7 +52,7 @@ class _Match(NamedTuple):
 
     @property
     def place(self) -> tuple[int, str]:
-        """Where its name stands, from row 0, and the name."""
+        """Row (from 0) and name."""
         return self.named.start_point[0], self.name
 
 
@@ -85,7 +85,7 @@ def _load_grammar(language: str) -> tuple[Any, Any, Any]:
 
 
 def _definitions_in(language: str, rank: int, captures: dict[str, list[Any]]) -> Iterator[_Match]:
-    """What one match of the query defines: mostly one thing, several where names share a node."""
+    """Yield the definitions of one query match; usually one, several if names share a node."""
     kind = next((capture for capture in captures if capture not in _SPECIAL), "scope")
     node = captures[kind][0]
     body = captures["body"][0] if "body" in captures else None
@@ -107,7 +107,7 @@ def _text_of(node: Any) -> str:
 
 
 def _declared_name(node: Any) -> tuple[Any, bool]:
-    """The name in a declarator of C, and whether that declares a function (not a pointer to one)."""
+    """Return the name node of a C declarator, and whether it declares a function rather than a pointer to one."""
     as_function = False
     while node is not None and node.type.endswith(("declarator", "_type_declarator")):
         inner = node.child_by_field_name("declarator")
@@ -201,7 +201,7 @@ def _add_documentation(language: str, symbol: Symbol, match: _Match, lines: Sequ
 
 
 def _syntax_error(root: Any) -> str:
-    """Where the grammar first lost its way, in words; empty where it did not."""
+    """Return where the grammar first failed, in words; empty if it did not."""
     if not root.has_error:
         return ""
     node = root
@@ -215,13 +215,13 @@ _FURTHEST = 120
 _LONGEST = 2_000
 _LINE = re.compile(r"\s*(?://[/!]?|#['#!]?|--)(?!\w*\[) ?")
 _SKIPPED = re.compile(r"\s*(?:@\w[\w.]*(?:\(.*\))?|#\[.*\]|\[\[.*\]\]|template\s*<.*>|__\w+__(?:\(.*\))?)\s*$")
-"""What may stand between a comment and what it documents: annotations, attributes, a template's head."""
+"""Lines between a comment and the definition that it documents: annotations, attributes, a template head."""
 _BORDER = re.compile(r"^\s*(?:/\*+!?|\*+/|\*(?!\*)) ?|\s*\*+/\s*$")
 _DIRECTIVES = ("#include", "#define", "#if", "#endif", "#else", "#elif", "#pragma", "#undef", "#error", "#line")
 
 
 def comment_above(lines: Sequence[str], line: int, *, quoted: bool = False) -> str:
-    """The comment that ends right above a line (from 1), without its marks; `quoted` takes a string as one (Julia)."""
+    """Return the comment right above a line (from 1), without its marks; `quoted` accepts a string (Julia)."""
     at = line - 2
     lowest = max(0, at - _FURTHEST)
     while at >= lowest and _SKIPPED.match(lines[at]):

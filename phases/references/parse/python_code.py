@@ -1,4 +1,4 @@
-"""Symbols of Python that Python itself can read."""
+"""Extract symbols from valid Python with its own parser."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class NotPython(ValueError):
 
 
 class _Scope(NamedTuple):
-    """What a statement stands in."""
+    """Scope of a statement."""
 
     scope: str
     name: str
@@ -70,17 +70,17 @@ def parse_python(text: str) -> list[Symbol]:
 
 
 def clean_docstring(doc: str) -> str:
-    """A docstring without its indentation, bounded."""
+    """Return a docstring without its indentation, bounded."""
     return cleandoc(doc[: LONGEST_DOC * 2])[:LONGEST_DOC].strip() if doc else ""
 
 
 def join_lines(text: str) -> str:
-    """A signature on one line, bounded."""
+    """Return a signature on one line, bounded."""
     return " ".join(text[: LONGEST_SIGNATURE * 20].split())[:LONGEST_SIGNATURE]
 
 
 def is_constant(name: str) -> bool:
-    """Whether a name is written as constants are."""
+    """Return whether a name is written in capitals."""
     return name.isupper() and len(name) > 1
 
 
@@ -98,7 +98,7 @@ def _parse_tree(text: str) -> ast.Module:
 def _add_definition(
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, place: _Scope, found: _Collected
 ) -> tuple[Iterator[ast.AST], _Scope]:
-    """Takes the symbol; what stands in it comes next."""
+    """Add the symbol, and return the statements inside it."""
     name = f"{place.name}.{node.name}" if place.name else node.name
     instance = owner = ""
     if isinstance(node, ast.ClassDef):
@@ -149,7 +149,7 @@ def _signature_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, l
 
 
 def _inner_statements(node: ast.AST) -> Iterator[ast.AST]:
-    """The statements in a block of any kind, in their order."""
+    """Yield the statements of a block of any kind, in their order."""
     for part in ("body", "handlers", "cases", "orelse", "finalbody"):
         yield from getattr(node, part, ())
 
@@ -169,7 +169,7 @@ def _add_assignment(node: ast.Assign | ast.AnnAssign | ast.AugAssign, place: _Sc
 
 
 def _flatten_targets(targets: Iterable[ast.expr]) -> Iterator[ast.expr]:
-    """The names and attributes in targets, tuples and stars taken apart."""
+    """Yield the names and attributes in assignment targets, with tuples and stars unpacked."""
     waiting = [*targets][::-1]
     while waiting:
         target = waiting.pop()

@@ -1,4 +1,4 @@
-"""What one file of code holds, whatever its language; never raises for what is in it."""
+"""Parse one file of any language into symbols and pieces; its content never raises."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _CHARSETS = re.compile(
     rb"(?:utf|iso|latin|l1|ascii|cp|windows|koi8|mac|euc|shift|sjis|big5|gb|hz)[-_\w.]*", re.IGNORECASE
 )
-"""Codecs that are no character sets, or slow ones, are not asked: a coding line may name them."""
+"""Names of character sets; a coding line may name other codecs, and slow ones."""
 
 
 def parse_code(language: str, data: bytes) -> Parsed:
-    """The symbols and pieces of a file in a language that languages.language_of names."""
+    """Return the symbols and pieces of a file in a language of `language_of`."""
     text, language, fault = text_of(language, data)
     symbols: list[Symbol] = []
     try:
@@ -37,7 +37,7 @@ def parse_code(language: str, data: bytes) -> Parsed:
 
 
 def text_of(language: str, data: bytes) -> tuple[str, str, str]:
-    """The text that lines are counted in, the language of that text, and a fault; a notebook gives its joined code cells."""
+    """Return the text in which lines are counted, its language and a fault; for a notebook, its joined code cells."""
     if language != "notebook":
         return _decode_text(data), language, ""
     source = notebook_source(data.removeprefix(codecs.BOM_UTF8))
@@ -93,14 +93,14 @@ def _parse_python(text: str) -> tuple[list[Symbol], str]:
 
 
 _MAGIC = re.compile(r"[%!?].*|[\w.\[\]'\" ,]*=[ \t]*[%!]\S.*|[\w.]+\?{1,2}")
-"""Of a line without the blanks around it: beside them, a pattern that takes blanks too would try every way to share them."""
+"""Matches a stripped line: a pattern that also matched blanks would try every way to share them."""
 _CELL_MAGIC = re.compile(r"\s*%%(\w+)")
 _PYTHON_MAGICS = frozenset(("time", "timeit", "capture", "prun", "memit"))
 _LANGUAGES = {"python": "python", "python3": "python", "ipython": "python", "r": "r", "ir": "r", "julia": "julia"}
 
 
 class NotebookSource(NamedTuple):
-    """What a notebook holds."""
+    """Code of a notebook."""
 
     language: str
     text: str
@@ -109,13 +109,13 @@ class NotebookSource(NamedTuple):
 
 
 def notebook_source(data: bytes) -> NotebookSource:
-    """The code of a notebook of format 3 or 4; lines of magic (`%matplotlib`, `!pip`) are blanked, the rest keeps its lines."""
+    """Return the code of a notebook of format 3 or 4, with magic lines (`%matplotlib`, `!pip`) blanked."""
     try:
         notebook = json.loads(data)
     except (ValueError, RecursionError) as error:
         return NotebookSource("python", "", f"the notebook is not JSON: {str(error)[:200]}")
     if not isinstance(notebook, dict):
-        return NotebookSource("python", "", "the notebook is no JSON object")
+        return NotebookSource("python", "", "the notebook is not a JSON object")
     cells = list(_code_cells(notebook))
     language = _notebook_language(notebook)
     if not cells and not isinstance(notebook.get("cells", notebook.get("worksheets")), list):
@@ -124,7 +124,7 @@ def notebook_source(data: bytes) -> NotebookSource:
 
 
 def _code_cells(notebook: dict[str, Any]) -> Iterator[str]:
-    """The sources of the code cells, in their order."""
+    """Yield the sources of the code cells, in their order."""
     sheets = notebook.get("worksheets") if "cells" not in notebook else [notebook]
     for sheet in sheets if isinstance(sheets, list) else []:
         cells = sheet.get("cells") if isinstance(sheet, dict) else None
@@ -169,7 +169,7 @@ _MARKS = " \t/*#-%!'\""
 _INSIDE = frozenset(("python", "notebook"))
 """Languages that document a function within it."""
 _TALLEST_HEAD = 40
-"""Lines that a signature may take before its docstring."""
+"""Maximum lines of a signature before its docstring."""
 
 
 class _OwnPiece(NamedTuple):
@@ -180,7 +180,7 @@ class _OwnPiece(NamedTuple):
 
 
 def pieces_of(language: str, text: str, symbols: Sequence[Symbol]) -> tuple[Piece, ...]:
-    """The pieces of one file, by line. Each line of code is in one piece alone; a function's nested ones belong to it."""
+    """Split a file into pieces, by line. Each line of code is in one piece; nested functions belong to the outer one."""
     lines = text.split("\n")
     if lines and not lines[-1]:
         lines.pop()
@@ -240,7 +240,7 @@ def _owner_of_lines(owners: Sequence[_OwnPiece], lines: int) -> Iterator[int]:
 
 
 def _documentation_lines(lines: Sequence[str], owners: Sequence[_OwnPiece], language: str) -> set[int]:
-    """The lines (from 0) that document: they are searched as that, and not once more as a body."""
+    """Return the lines (from 0) of documentation, which are not searched a second time as code."""
     found: set[int] = set()
     for _, symbol in owners:
         if not symbol.doc:
@@ -256,7 +256,7 @@ def _documentation_lines(lines: Sequence[str], owners: Sequence[_OwnPiece], lang
 
 
 def _docstring_lines(lines: Sequence[str], symbol: Symbol) -> range:
-    """Where a Python docstring stands: its first words follow a quote near the top of the body."""
+    """Return the lines of a Python docstring: its first words follow a quote near the top of the body."""
     first = symbol.doc.lstrip()[:12].split("\n")[0]
     for at in range(symbol.line - 1, min(symbol.end, symbol.line + _TALLEST_HEAD)):
         found = _STRING_START.match(lines[at].lstrip())
