@@ -91,9 +91,7 @@ def _make_environment(target: str) -> None:
         (f"{unfinished}/pyvenv.cfg", _configuration(interpreter)),
     ):
         write_without_sync(name, text.encode())
-    compile_dir(
-        packages, quiet=2
-    )  # what starts with each check would else be compiled each time: nobody writes there later
+    compile_dir(packages, quiet=2)  # else each check would compile it again: the directory is not written later
     try:
         os.rename(unfinished, target)
     except OSError:

@@ -165,9 +165,7 @@ class Conversation:
         counts = bool(usd) or not self.model.priced
         with self.ledger.alone():
             request = self._affordable(request, tokens, usd)
-            if (
-                counts
-            ):  # a run may be killed in the call, or end during it: then this note is its cost (decision 116)
+            if counts:  # a run may be killed in the call, or end during it: then this note is its cost (decision 116)
                 self.ledger.begin(call, self.model.name, tokens, usd)
         before = has_answered(self.ledger.rows(), self.model.name)
         try:

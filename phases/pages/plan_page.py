@@ -20,7 +20,7 @@ from phases.planning.plan_words import (
     without_only_page,
     write_printed,
 )
-from phases.planning.quotes import is_reworded, quote_of
+from phases.planning.quotes import quote_of
 from phases.readers.markdown import PAGE_MARK
 from phases.readers.page_pictures import Box, Picture, QuotePlace
 from pipeline.base.formats import Markdown
@@ -203,7 +203,7 @@ def _group_rows(shown: Reviewed, rows: Sequence[Row]) -> list[dict[str, Any]]:
 def _describe_row(shown: Reviewed, row: Row) -> dict[str, Any]:
     if "text" in row:
         names = {one["id"]: one["name"] for one in shown.plan.get("components", ())}
-        status = "in the planner's words" if is_reworded(row) else "" if row["status"] == "stated" else row["status"]
+        status = "" if row["status"] == "stated" else row["status"]
         told = [row["kind"], names.get(row.get("component", ""), ""), status]
     else:
         condition = row.get("condition", "")

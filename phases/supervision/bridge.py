@@ -209,7 +209,7 @@ class SupervisorBridge:
         out.entries.clear()
 
     def _entry(self, entry: TimelineEntry) -> None:
-        if self.on and self.setting.config.event_timeline.enabled:
+        if self.on:
             self._seq += 1
             self._lines.append({**_event_line(entry, self.state, self.setting), "seq": self._seq})
 

@@ -55,6 +55,9 @@ class RecoveryLimits:
         "Growth of the requests since the takeover began, as a share of the model's window, that ends it.",
     )
     max_recovery_retries: int = count(2, "Repeated failures of one call with the same result that end a takeover.")
+    template_graph_min: float = share(
+        0.65, "Confidence in the workspace from which on a takeover rebuilds a graph from it; below it, a hint leads."
+    )
     stability_window_rounds: int = count(
         3, "Consecutive rounds without a signal before control is handed back.", least=1
     )
@@ -76,28 +79,6 @@ class Triggers:
     plateau_repeats: int = signal_setting(DeviationSignal.ERROR_PLATEAU)
     signal_ttl_rounds: int = count(3, "Rounds after which a signal is forgotten.", least=1)
     disabled: tuple[DeviationSignal, ...] = setting((), "Signals that are switched off.")
-
-
-@dataclass(frozen=True)
-class Weights:
-    """The weights of the factors of a snapshot's confidence."""
-
-    git_clean: float = share(0.25, "The share of changed files that the agent has written.")
-    snapshot_age: float = share(0.15, "The age of the snapshot.")
-    verify_passed: float = share(0.20, "Whether the result of the checks is known.")
-    repo_context_match: float = share(0.25, "The share of written files that exist.")
-    build_signal: float = share(0.15, "Whether the code builds.")
-
-
-@dataclass(frozen=True)
-class SnapshotConfidence:
-    """The confidence from which on a snapshot is trusted."""
-
-    template_graph_min: float = share(
-        0.65,
-        "Confidence from which on a takeover uses a graph that is rebuilt from the workspace; below it, a hint.",
-    )
-    weights: Weights = field(default_factory=Weights)
 
 
 @dataclass(frozen=True)
@@ -124,14 +105,6 @@ class BranchLimits:
     error_repeat_max: int = count(3, "Repeats of one error before the graph takes a fallback.")
 
 
-@dataclass(frozen=True)
-class EventTimeline:
-    """The event log."""
-
-    enabled: bool = setting(True, "Write kernel/supervisor-events.jsonl.")
-    max_events_in_checkpoint: int = count(50, "Number of events that a checkpoint keeps.")
-
-
 # decision 55: no setting takes a path, since an untrusted task must not decide where to write.
 @dataclass(frozen=True)
 class Config:
@@ -143,10 +116,8 @@ class Config:
     layers: Layers = field(default_factory=Layers)
     takeover: RecoveryLimits = field(default_factory=RecoveryLimits)
     triggers: Triggers = field(default_factory=Triggers)
-    snapshot_confidence: SnapshotConfidence = field(default_factory=SnapshotConfidence)
     execution_mode: ModeLimits = field(default_factory=ModeLimits)
     branch_budget: BranchLimits = field(default_factory=BranchLimits)
-    event_timeline: EventTimeline = field(default_factory=EventTimeline)
 
 
 _SHADOW = {"1": True, "true": True, "0": False, "false": False}

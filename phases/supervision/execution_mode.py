@@ -59,11 +59,6 @@ class ModeDecision:
     fail_safe: bool = False
     """The engine itself failed."""
 
-    @property
-    def human(self) -> str:
-        """Return `forced because a + b`."""
-        return f"forced because {' + '.join(self.reasons)}" if self.reasons else ""
-
 
 def is_forced(state: ModeState) -> bool:
     return state.execution_mode is ExecutionMode.FORCED
@@ -221,7 +216,6 @@ def _enter_forced(
         f"free->forced: {decision.reasons[0]}",
         enteredBy=[reason.value for reason in decision.reasons],
         round=at,
-        human=decision.human,
         failSafe=decision.fail_safe,
     )
     return entered, (told,)

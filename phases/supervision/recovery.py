@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from phases.supervision.config import SnapshotConfidence, Weights
 from phases.supervision.effects import TimelineEntry, failure_entry
 from phases.supervision.effects import recovery_entry as timeline_recover
 from phases.supervision.enums import FAULTS, NodeStatus, NodeType, RecoveryTier, TimelineEvent
@@ -32,7 +30,8 @@ class RecoveryContext:
     task: Task
     disk: DiskFacts
     ledger: WorkLedger
-    config: SnapshotConfidence
+    gate: float
+    """The least confidence for a graph."""
     round: int
     graph_id: str
     reason: str
@@ -72,7 +71,7 @@ class _Findings:
 def plan_recovery(context: RecoveryContext) -> RecoveryPlan:
     """Return a graph if snapshot, confidence, safety and builder allow it; else a hint, and after a hint a stop."""
     snapshot = snapshot_of(context.disk, context.ledger, context.round)
-    trust = weigh_snapshot(snapshot, context.disk, context.ledger, context.config.weights)
+    trust = weigh_snapshot(snapshot, context.disk, context.ledger)
     safety = check_safety(snapshot, context.disk, context.ledger, context.task.planned_files)
     looked = _Findings(snapshot, trust, safety)
     why = _why_no_graph(context, looked)
@@ -95,7 +94,7 @@ def _first_action(context: RecoveryContext, looked: _Findings, why: str) -> str:
 def _why_no_graph(context: RecoveryContext, looked: _Findings) -> str:
     """Return why no graph may lead, before one is built; empty if one may."""
     # `not >=` rather than `<`: a NaN threshold lets nothing through.
-    if not looked.confidence.value >= context.config.template_graph_min:
+    if not looked.confidence.value >= context.gate:
         return LOW_CONFIDENCE
     if not looked.safety.recoverable:
         return f"{UNSAFE}:{','.join(looked.safety.reasons)}"
@@ -174,6 +173,7 @@ def _summarize_disk(disk: DiskFacts) -> str:
 
 UNKNOWN = 0.5
 """Value of a factor without evidence."""
+_WEIGHTS = {"gitClean": 0.25, "snapshotAge": 0.15, "verifyPassed": 0.2, "repoContextMatch": 0.25, "buildSignal": 0.15}
 
 
 @dataclass(frozen=True)
@@ -184,20 +184,18 @@ class Confidence:
     factors: Mapping[str, float] = field(default_factory=dict)
 
 
-def weigh_snapshot(snapshot: WorkspaceSnapshot, disk: DiskFacts, ledger: WorkLedger, weights: Weights) -> Confidence:
-    """Return the weighted mean of five factors; unknown if all weights are zero. A snapshot is always of this round."""
-    weighted = {
-        "gitClean": (weights.git_clean, _clean_factor(disk, ledger)),
-        "snapshotAge": (weights.snapshot_age, 1.0),
-        "verifyPassed": (weights.verify_passed, _verify_factor(snapshot)),
-        "repoContextMatch": (weights.repo_context_match, _match_factor(disk, ledger)),
-        "buildSignal": (weights.build_signal, _build_factor(snapshot)),
+def weigh_snapshot(snapshot: WorkspaceSnapshot, disk: DiskFacts, ledger: WorkLedger) -> Confidence:
+    """Return the weighted mean of five factors. The snapshot is new: it is always of this round."""
+    factors = {
+        "gitClean": _clean_factor(disk, ledger),
+        "snapshotAge": 1.0,
+        "verifyPassed": _verify_factor(snapshot),
+        "repoContextMatch": _match_factor(disk, ledger),
+        "buildSignal": _build_factor(snapshot),
     }
-    total = sum(weight for weight, _ in weighted.values())
-    value = sum(weight * factor for weight, factor in weighted.values()) / total if total else UNKNOWN
-    bounded = min(1.0, max(0.0, value)) if math.isfinite(value) else UNKNOWN
     # Rounded, so that a sum of decimal weights equal to the gate is not below it.
-    return Confidence(round(bounded, 6), {name: round(factor, 6) for name, (_, factor) in weighted.items()})
+    value = round(sum(_WEIGHTS[name] * factor for name, factor in factors.items()), 6)
+    return Confidence(value, {name: round(factor, 6) for name, factor in factors.items()})
 
 
 def unexpected_files(disk: DiskFacts, ledger: WorkLedger) -> tuple[str, ...]:

@@ -203,7 +203,7 @@ def recovery_of(state: KernelState, setting: Setting, reason: str, disk: DiskFac
         setting.task,
         disk,
         state.ledger,
-        setting.config.snapshot_confidence,
+        setting.config.takeover.template_graph_min,
         state.round,
         f"graph-{state.counts.graphs + 1}",
         reason,

@@ -134,19 +134,19 @@ def test_why_the_work_was_refused_stays_when_the_turns_around_it_make_way() -> N
 
 
 def test_what_is_said_to_last_begins_the_next_requests_too() -> None:
-    shown = memory()
+    shown, pinned = memory(), list[str]()
     for number, path in enumerate(PATHS[:5]):
         before = list(shown.messages("only now"))
         plan, interfaces, turns = shown.lasting
-        assert [message.text for message in before[turns + 1 :]] == ["only now"]
+        assert [message.text for message in before[turns + 1 :]] == [*pinned, "only now"]
         looked(shown, number)
         assert shown.messages()[: turns + 1] == before[: turns + 1]
-        shown.pin("hooks", "this stays before the model, and moves")
-        assert shown.messages()[shown.lasting[2] + 1 :] == [Message("user", "this stays before the model, and moves")]
+        pinned = [f"this stays before the model in place of the one before, and moves: {number}"]
+        shown.pin("hooks", pinned[0])
+        assert shown.messages()[shown.lasting[2] + 1 :] == [Message("user", pinned[0])]
         written(shown, path)
         assert shown.messages()[: turns + 1] == before[: turns + 1], "a file that is written takes nothing away"
         assert shown.lasting[:2] == (plan, interfaces) == (1, 1)
-        shown.unpin("hooks")
     written(shown, PATHS[5], lines=30_000)
     assert shown.lasting[:2] == (1, 6)
 

@@ -345,6 +345,7 @@ PAGES = [
     ROOT / "docs" / "guide.md",
     ROOT / "docs" / "machines.md",
     ROOT / "docs" / "integrations.md",
+    ROOT / "docs" / "hooks.md",
     *sorted((ROOT / "docs" / "skills").rglob("SKILL.md")),
 ]
 TYPED = sorted(

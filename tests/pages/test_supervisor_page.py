@@ -100,7 +100,7 @@ def test_the_defaults_fit_their_schema_and_give_the_settings_again() -> None:
         pytest.param({"triggers": {"noProgressRoundsMin": 0}}, id="a window of no round"),
         pytest.param({"takeover": {"handoffCooldownRounds": -1}}, id="a negative window"),
         pytest.param({"takeover": {"recoveryTokenRatio": 1.01}}, id="more than the whole"),
-        pytest.param({"snapshotConfidence": {"weights": {"gitClean": -0.1}}}, id="a negative weight"),
+        pytest.param({"takeover": {"templateGraphMin": -0.1}}, id="a negative share"),
         pytest.param({"branchBudget": {"commandRetryMax": 1001}}, id="a count out of range"),
         pytest.param({"branchBudget": {"commandRetryMax": 2.5}}, id="half an edit"),
         pytest.param({"triggers": {"disabled": ["nonsense"]}}, id="a signal that is not known"),

@@ -174,7 +174,6 @@ def test_scenario_20_the_event_log_tells_of_a_switch_and_of_nothing_that_stays()
     ]
     entered, _, freed = (line["payload"] for line in switches)
     assert (entered["enteredBy"], entered["round"]) == (["tool_failure"], 2)
-    assert entered["human"] == "forced because tool_failure"
     assert (freed["dwell"], freed["enteredBy"]) == (3, ["tool_failure"])
 
 

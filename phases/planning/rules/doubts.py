@@ -28,7 +28,7 @@ _POINTS_TO = re.compile(
 def find_doubts(paper: PaperText, plan: Plan, uses: Sequence[TableUse]) -> list[dict[str, Any]]:
     """Return at most `MOST` doubts, what was left out first."""
     left_out = (*_few(paper, plan), *_empty_sections(paper, plan), *_lost_listings(paper, plan), *_unused_tables(plan))
-    others = (*_holes(paper), *_lost_equations(paper, plan), *_several_values(plan["values"]), *_unsure_tables(uses))
+    others = (*_holes(paper), *_several_values(plan["values"]), *_unsure_tables(uses))
     return [*left_out, *others][:MOST]
 
 
@@ -95,19 +95,6 @@ def _holes(paper: PaperText) -> Doubts:
     if broken:
         places = dict.fromkeys(f"“{one.text[:60].rstrip()}…” (p. {one.page})" for one in broken)
         yield {"what": f"Words or signs are lost in {_join(list(places))}: read them in the paper."}
-
-
-def _lost_equations(paper: PaperText, plan: Plan) -> Doubts:
-    texts = [text for row in plan["requirements"] for text in (row["text"], row.get("formula", ""))]
-    texts += [text for row in plan["components"] for text in (*row.get("equations", ()), *row.get("steps", ()))]
-    shown = letters_of("".join(texts))
-    lost = [
-        str(row["label"])
-        for row in paper.outline["equations"]
-        if row["label"] and paper.roles.get(row["section"]) in _BUILT and letters_of(str(row["text"])) not in shown
-    ]
-    if lost:
-        yield {"what": f"Not in the plan: equation {_join(lost)}: read it in the paper."}
 
 
 def _several_values(values: Sequence[Row]) -> Doubts:

@@ -11,9 +11,8 @@ from typing import Any
 
 from phases.planning.rules.names import letters_of
 from phases.planning.rules.numbers import NUMBER, number_of, scaled
-from phases.planning.rules.passages import PaperText, Sentence, Table
+from phases.planning.rules.passages import PaperText, Sentence, Table, sentences_of
 from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
-from phases.planning.rules.sentences import sentences_of
 from phases.planning.rules.tables import (
     CELL_VALUE,
     METHOD_HEAD,
