@@ -372,8 +372,8 @@ def _describe_differing(rows: Sequence[Row]) -> list[str]:
         if row.get("judged", {}).get("verdict") == DIFFERENT:
             found.setdefault(describe_judgement(row), []).append(row["id"])
     return [
-        f"{', '.join(names)} {said if len(names) == 1 else said.replace(DIFFERENT, 'differ', 1)}"
-        for said, names in found.items()
+        f"{', '.join(names)} {text if len(names) == 1 else text.replace(DIFFERENT, 'differ', 1)}"
+        for text, names in found.items()
     ][:MOST_NAMED]
 
 
