@@ -193,7 +193,7 @@ def found(look: Callable[[ast.AST], list[str]] | Callable[[ast.AST], list[int]])
 
 def test_the_example_of_the_readme_runs_and_ends_in_a_stop(capsys: pytest.CaptureFixture[str]) -> None:
     readme = (KERNEL / "README.md").read_text(encoding="utf-8")
-    exec(readme.partition("```python\n")[2].partition("```")[0], {})  # noqa: S102 - our own example
+    exec(readme.partition("```python\n")[2].partition("```")[0], {})
     shown = capsys.readouterr().out
     assert "[Supervision] The last turns produced nothing new." in shown
     assert "circuit_breaker" in shown
