@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from textwrap import dedent
 from typing import Any
 
 from phases.planning.plan_words import is_in_formula
@@ -138,9 +137,21 @@ def _lines_of(paper: PaperText, row: Row) -> list[str]:
 
 
 def _set_in(lines: Sequence[str]) -> list[str]:
-    """Return the lines as printed, without the indentation that all of them share."""
-    text = dedent("\n".join(line.expandtabs(4).rstrip()[:_LONGEST_LINE] for line in lines))
-    return [line for line in text.split("\n") if line][:MOST_LINES]
+    """Return the lines as printed, with the blanks that set them in behind their numbers."""
+    lines = [line for line in lines if line.strip()][:MOST_LINES]
+    found = [_NUMBER_OF_LINE.match(line) for line in lines]
+    widest = max((match.end(1) for match in found if match), default=-1) + 1
+    padded = all(match.end() >= widest for match in found if match)
+    made = []
+    for line, match in zip(lines, found, strict=True):
+        text = line.expandtabs(4)
+        depth = len(text) - len(text.lstrip())
+        depth = max(depth - widest, 0) if padded else depth
+        if match:
+            depth = match.end() - (widest if padded else match.end(1) + 1)
+        number = f"{match.group(1)} " if match else ""
+        made.append(f"{number}{' ' * depth}{' '.join(line[match.end() if match else 0 :].split())}"[:_LONGEST_LINE])
+    return made
 
 
 def _listings(paper: PaperText) -> Iterator[Component]:

@@ -321,6 +321,8 @@ def _name_before(before: str) -> str:
     while kept and kept[0].lower().endswith("ly"):
         kept.pop(0)
     name = " ".join(kept)
+    if name and re.search(rf"\bnumber of (?:the )?{re.escape(name)}\b", before):
+        return f"number of {name}"
     return name if len(name) > 2 or name.isupper() else ""
 
 
