@@ -93,7 +93,7 @@ def assign(requirements: Sequence[Requirement], components: Sequence[Component],
 def component_rows(
     components: Sequence[Component], homes: Sequence[int | None], requirements: Sequence[Row], paper: PaperText
 ) -> list[Row]:
-    """The components as the plan holds them; each requirement is given its component. One with nothing to say is left out."""
+    """Return the components as rows of the plan and give each requirement its component; empty components are left out."""
     kept = [at for at, one in enumerate(components) if at in homes or one.steps or one.sentence or one.rank == 0]
     shown = [str(row["formula"]) for row in requirements if "formula" in row]
     _add_equations([components[at] for at in kept], shown, paper)
@@ -155,7 +155,7 @@ def _set_in(lines: Sequence[str]) -> list[str]:
 
 
 def _listings(paper: PaperText) -> Iterator[Component]:
-    """The code without a caption in sections of what is built or set up: one component for each section."""
+    """Yield code without a caption in sections of the method or set-up: one component a section."""
     shown = {letters_of(line) for row in paper.outline["algorithms"] for line in _lines_of(paper, row)}
     found: dict[str, Component] = {}
     for one in paper.listings:
@@ -189,7 +189,7 @@ def _name_of(section: Section) -> str:
 
 
 def _named(paper: PaperText, others: Sequence[str]) -> Iterator[Component]:
-    """Names in sections of what is built, run-in headings first, then what is named most often."""
+    """Yield names in sections of the method: run-in headings first, then the most frequent."""
     seen: dict[str, Sentence] = {}
     counts, spelling = Counter[str](), dict[str, str]()
     for one in (one for one in paper.sentences if one.role in (BUILD, SETUP, MIXED)):

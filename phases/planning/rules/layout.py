@@ -47,12 +47,12 @@ def package_name(title: str, own: Sequence[str] = ()) -> str:
 
 
 def telling_words(text: str) -> list[str]:
-    """The words of a text that say what it is about, in small letters."""
+    """Return the words that say what a text is about, in lower case."""
     return [word for word in _plain_words(text) if word not in _STOP_WORDS]
 
 
 def _plain_words(text: str) -> list[str]:
-    """The words of a text in small letters without accents, Greek letters in words; "SpanPredictor" has two."""
+    """Return words in lower case without accents, with Greek letters spelt out; "SpanPredictor" has two."""
     plain = "".join(GREEK.get(letter, letter) for letter in re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", text))
     plain = re.sub(r"['’]s\b", "", unicodedata.normalize("NFKD", plain.replace("ß", "ss")))
     return re.findall(r"[a-z0-9]+", re.sub(r"[\u0300-\u036f]", "", plain).lower())
@@ -64,7 +64,7 @@ def request_name(text: str) -> str:
 
 
 def declare_component(name: str, taken: set[str]) -> str:
-    """The signature of a component: a class for what holds a state by its name, else a function. Adds it to `taken`."""
+    """Return the signature of a component: a class where its name suggests a state, else a function. Add it to `taken`."""
     words = telling_words(name)[:_MOST_WORDS] or ["component"]
     is_class = bool(_STATEFUL.search(name))
     plain = "".join(word.capitalize() for word in words) if is_class else "_".join(words)
@@ -81,7 +81,7 @@ def constant_name(row: Mapping[str, Any], taken: set[str]) -> str:
 
 
 def module_name(name: str, taken: set[str]) -> str:
-    """The file of a component, without its ending. Adds it to `taken`."""
+    """Return the file name of a component without its suffix. Add it to `taken`."""
     plain = "_".join(telling_words(name)[:3])[:LONGEST_NAME].strip("_")
     return _free(_sound(plain, "method"), taken)
 
