@@ -1,9 +1,9 @@
-"""List what the plan may lack: parts of the paper without a row, words with holes, values that contradict each other."""
+"""List what the plan may lack: parts of the paper without a row, words with holes, tables whose rows are not known."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -28,7 +28,7 @@ _POINTS_TO = re.compile(
 def find_doubts(paper: PaperText, plan: Plan, uses: Sequence[TableUse]) -> list[dict[str, Any]]:
     """Return at most `MOST` doubts, what was left out first."""
     left_out = (*_few(paper, plan), *_empty_sections(paper, plan), *_lost_listings(paper, plan), *_unused_tables(plan))
-    others = (*_holes(paper), *_several_values(plan["values"]), *_unsure_tables(uses))
+    others = (*_holes(paper), *_unsure_tables(uses))
     return [*left_out, *others][:MOST]
 
 
@@ -88,20 +88,6 @@ def _holes(paper: PaperText) -> Doubts:
     if broken:
         places = dict.fromkeys(f"“{one.text[:60].rstrip()}…” (p. {one.page})" for one in broken)
         yield {"what": f"Words or signs are lost in {_join(list(places))}: read them in the paper."}
-
-
-def _several_values(values: Sequence[Row]) -> Doubts:
-    """Values of one name and owner that differ and do not say when each holds."""
-    groups: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
-    for row in values:
-        groups[letters_of(row["name"]), row["owner"], row.get("condition", "")].append(row)
-    told = []
-    for rows in groups.values():
-        shown = [str(row.get("printed", row.get("value", row.get("values")))) for row in rows]
-        if len(set(shown)) > 1:
-            told.append(f"{rows[0]['name']} ({', '.join(row['id'] for row in rows[:_NAMED])})")
-    if told:
-        yield {"what": f"The paper gives several values and does not say when each holds: {_join(told)}."}
 
 
 def _unsure_tables(uses: Sequence[TableUse]) -> Doubts:
