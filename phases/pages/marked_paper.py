@@ -86,4 +86,4 @@ def _cut_pieces(text: str, start: int, end: int, quotes: Sequence[Quote]) -> Ite
         edges |= {min(max(quote.start, start), end), min(max(quote.end, start), end)}
     for left, right in pairwise(sorted(edges)):
         over = [quote for quote in quotes if quote.start <= left and quote.end >= right]
-        yield Piece(text[left:right], over[-1].status if over else "", [one for one in over if one.start == left])
+        yield Piece(text[left:right], over[-1].status if over else "", [quote for quote in over if quote.start == left])

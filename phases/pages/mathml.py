@@ -47,9 +47,9 @@ def split_formulas(text: str) -> list[str | MathElement]:
     """Yield the words of a text and the formulas between `$`; an unsupported formula stays text."""
     pieces: list[str | MathElement] = []
     end = 0
-    for found in _INLINE.finditer(text):
-        pieces += [text[end : found.start()], set_formula(found[1])]
-        end = found.end()
+    for match in _INLINE.finditer(text):
+        pieces += [text[end : match.start()], set_formula(match[1])]
+        end = match.end()
     return [piece for piece in (*pieces, text[end:]) if piece]
 
 
@@ -71,7 +71,7 @@ def _has_library() -> bool:
 def _parse(formula: str) -> Element | None:
     from latex2mathml import converter, exceptions  # imported here: it takes a quarter of a second
 
-    own = (one for one in vars(exceptions).values() if isinstance(one, type) and issubclass(one, Exception))
+    own = (kind for kind in vars(exceptions).values() if isinstance(kind, type) and issubclass(kind, Exception))
     caught: tuple[type[Exception], ...] = (*own, *_FAILURES)
     try:
         return converter.convert_to_element(formula)

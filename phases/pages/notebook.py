@@ -54,7 +54,10 @@ def render_notebook(walk: Walk, run: Callable[[Sequence[str]], tuple[Sequence[st
     made = list(_walk_through(walk))
     outputs, fault = run([text for kind, text in made if kind == "code"])
     if fault:
-        made[0] = ("markdown", f"{made[0][1]}\n\n**Not all cells ran when this notebook was made:** {escape_markdown(fault)}")
+        made[0] = (
+            "markdown",
+            f"{made[0][1]}\n\n**Not all cells ran when this notebook was made:** {escape_markdown(fault)}",
+        )
     left, cells, count = iter(outputs), list[dict[str, Any]](), 0
     for number, (kind, text) in enumerate(made):
         cell: dict[str, Any] = {"id": f"c{number}", "cell_type": kind, "metadata": {}, "source": text}
@@ -100,9 +103,9 @@ def _walk_through(walk: Walk) -> Iterator[tuple[str, str]]:
     yield "code", _render_imports(walk)
     rarity, used = Counter(test for row in walk.rows for test in row["tests"]), set[str]()
     for heading, rows in _rows_by_section(walk):
-        told = [_render_row(row) for row in rows[:_MOST_ROWS]]
+        items = [_render_row(row) for row in rows[:_MOST_ROWS]]
         more = [f"- and {len(rows) - _MOST_ROWS} more"] if len(rows) > _MOST_ROWS else []
-        yield "markdown", "\n".join([f"## {heading}", "", *told, *more])
+        yield "markdown", "\n".join([f"## {heading}", "", *items, *more])
         stems = [
             place.partition(":")[0].rpartition("/")[2].removesuffix(".py") for row in rows for place in row["places"]
         ]
@@ -175,12 +178,12 @@ def _rows_by_section(walk: Walk) -> Iterator[tuple[str, list[Mapping[str, Any]]]
     """Yield the requirements of each section, in the order of the paper; those without a section last."""
     titles = {str(section["number"]): str(section["title"]) for section in walk.sections if section["number"]}
     order = list(titles)
-    found: dict[str, list[Mapping[str, Any]]] = {}
+    by_section: dict[str, list[Mapping[str, Any]]] = {}
     for row in walk.rows:
-        found.setdefault(str(row["source"]["section"] or ""), []).append(row)
-    for name in sorted(found, key=lambda name: order.index(name) if name in order else len(order)):
+        by_section.setdefault(str(row["source"]["section"] or ""), []).append(row)
+    for name in sorted(by_section, key=lambda name: order.index(name) if name in order else len(order)):
         title = f"{name} {titles[name]}" if name in titles else name or "What has no section"
-        yield escape_markdown(title), found[name]
+        yield escape_markdown(title), by_section[name]
 
 
 def _render_row(row: Mapping[str, Any]) -> str:

@@ -55,7 +55,7 @@ class Reviewed(NamedTuple):
     floats: Mapping[str, Picture] = {}
     """Pictures of the paper's figures and tables, by label."""
     is_drawn_later: bool = False
-    """Whether the page requests its pictures itself."""
+    """The page requests its pictures itself."""
 
 
 def render_review(shown: Reviewed) -> str:
@@ -112,8 +112,8 @@ _SECTIONS = (
 
 def _split_doubt(line: str) -> tuple[str, str]:
     """Return the id of a doubt's row, and its text."""
-    found = _DOUBT.match(line)
-    return (found.group(1), line[found.end() :]) if found else ("", line)
+    match = _DOUBT.match(line)
+    return (match.group(1), line[match.end() :]) if match else ("", line)
 
 
 def _list_commands(shown: Reviewed) -> list[tuple[str, str]]:
@@ -202,15 +202,15 @@ def _group_rows(shown: Reviewed, rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 def _describe_row(shown: Reviewed, row: Row) -> dict[str, Any]:
     if "text" in row:
-        names = {one["id"]: one["name"] for one in shown.plan.get("components", ())}
+        names = {item["id"]: item["name"] for item in shown.plan.get("components", ())}
         status = "" if row["status"] == "stated" else row["status"]
-        told = [row["kind"], names.get(row.get("component", ""), ""), status]
+        parts = [row["kind"], names.get(row.get("component", ""), ""), status]
     else:
         condition = row.get("condition", "")
-        told = [write_printed(row), f"of {row['owner']}", "" if condition == row["owner"] else condition, row["kind"]]
+        parts = [write_printed(row), f"of {row['owner']}", "" if condition == row["owner"] else condition, row["kind"]]
     section = row["source"]["section"]
     # the page is shown once, above its rows
-    about = " · ".join(one for one in (*told, name_place(row) if section == "review" else section) if one)
+    about = " · ".join(item for item in (*parts, name_place(row) if section == "review" else section) if item)
     return {**row, "about": about, "is_lost": not _is_marked(shown, row)}
 
 
@@ -262,7 +262,7 @@ def describe_figure(shown: Reviewed, number: int) -> dict[str, Any]:
         boxes = _boxes_on(shown, row["id"], number)
         for at, box in enumerate(boxes):
             # words that two rows quote are tinted once
-            again = any(_covers(one, box) for one in drawn)
+            again = any(_covers(other, box) for other in drawn)
             drawn.append(box)
             left, top, right, bottom = box
             place = {"x": left, "y": top, "width": right - left, "height": bottom - top}

@@ -94,8 +94,8 @@ def draw_curves(name: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, 
     if len(steps) < _FEWEST or any(a is None or b is None or a >= b for a, b in pairwise(steps)):
         return []
     columns = [key for key in rows[0] if key != along and _number(rows[0][key]) is not None]
-    found = [(key, [value for row in rows if (value := _number(row.get(key))) is not None]) for key in columns]
-    return [_draw_curve(f"{name}: {key}", values) for key, values in found[:_MOST_CURVES] if len(values) >= _FEWEST]
+    curves = [(key, [value for row in rows if (value := _number(row.get(key))) is not None]) for key in columns]
+    return [_draw_curve(f"{name}: {key}", values) for key, values in curves[:_MOST_CURVES] if len(values) >= _FEWEST]
 
 
 def _number(value: object) -> float | None:

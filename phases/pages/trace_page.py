@@ -26,7 +26,7 @@ class Traced(NamedTuple):
     places: Sequence[Place]
     files: Mapping[str, str]
     verified_by: Sequence[str] = ()
-    """Who verified the code."""
+    """Verifiers of the code."""
 
 
 def render_page(traced: Traced) -> str:

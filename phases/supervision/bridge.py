@@ -323,7 +323,9 @@ def _answer(state: KernelState, setting: Setting, observed: Observation, out: Ef
     """Request forced mode, which refuses calls, if the observer blocks; in shadow mode, log the hints."""
     if setting.policy.shadow:
         # decision 64: shadow mode neither speaks nor refuses.
-        out.note(*(TimelineEntry(TimelineEvent.SHADOW_DIAGNOSTIC, f"would_say:{one.kind}") for one in observed.hints))
+        out.note(
+            *(TimelineEntry(TimelineEvent.SHADOW_DIAGNOSTIC, f"would_say:{signal.kind}") for signal in observed.hints)
+        )
         return state
     return replace(state, mode=submit_signals(state.mode, ModeSignal.LOOP_DETECTED)) if observed.state.blocks else state
 

@@ -137,7 +137,7 @@ class GlobalModePolicy:
     """Strict is adaptive with a forced floor, and with a graph from the first round on."""
     shadow: bool
     first_round_graph: bool
-    """Whether a graph is built before the first round."""
+    """A graph is built before the first round."""
 
 
 def resolve_policy(setting: str, config: Config, shadow_variable: str = "") -> GlobalModePolicy:

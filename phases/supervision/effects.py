@@ -36,7 +36,7 @@ class Effects:
     snapshot: WorkspaceSnapshot | None = None
     """The workspace at the start of a takeover."""
     triggers: list[str] = field(default_factory=list)
-    """Why a checkpoint should be written now."""
+    """Reasons to write a checkpoint now."""
 
     def note(self, *entries: TimelineEntry) -> None:
         self.entries.extend(entries)

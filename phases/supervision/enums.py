@@ -168,7 +168,7 @@ class DecisionKind(StrEnum):
 
 
 class StopReason(StrEnum):
-    """Why supervision stopped a run; none of them can be mistaken for success (section 14)."""
+    """Reasons for which supervision stops a run; none of them can be mistaken for success (section 14)."""
 
     USER_CHECKPOINT = "user_checkpoint"
     CIRCUIT_BREAKER = "circuit_breaker"

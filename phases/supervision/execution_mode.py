@@ -66,7 +66,9 @@ def is_forced(state: ModeState) -> bool:
 
 def submit_signals(state: ModeState, *signals: ModeSignal) -> ModeState:
     """Return the state with signals for the next evaluation. recovery_pending is not a reason to enter: it stays set."""
-    queued = tuple(dict.fromkeys((*state.pending_signals, *(one for one in signals if one not in _NO_REASONS))))
+    queued = tuple(
+        dict.fromkeys((*state.pending_signals, *(signal for signal in signals if signal not in _NO_REASONS)))
+    )
     sticky = state.recovery_pending or ModeSignal.RECOVERY_PENDING in signals
     return replace(state, pending_signals=queued, recovery_pending=sticky)
 
@@ -212,31 +214,31 @@ def _enter_forced(
         task_bearing_since_entry=0,
         last_decision=ENTER_FORCED,
     )
-    told = switch_entry(
+    entry = switch_entry(
         f"free->forced: {decision.reasons[0]}",
         enteredBy=[reason.value for reason in decision.reasons],
         round=at,
         failSafe=decision.fail_safe,
     )
-    return entered, (told,)
+    return entered, (entry,)
 
 
 def _exit_forced(state: ModeState, at: int) -> tuple[ModeState, tuple[TimelineEntry, ...]]:
-    told = switch_entry(
+    entry = switch_entry(
         "forced->free: stable",
         dwell=state.task_bearing_since_entry,
         rounds=at - state.entered_at_round,
         enteredBy=[reason.value for reason in state.entered_by],
     )
-    return ModeState(last_decision=EXIT_FORCED), (told,)
+    return ModeState(last_decision=EXIT_FORCED), (entry,)
 
 
 def _keep_mode(state: ModeState, decision: ModeDecision) -> tuple[ModeState, tuple[TimelineEntry, ...]]:
-    kept = drain_signals(state)
+    drained = drain_signals(state)
     if decision.fail_safe:
-        return kept, (failure_entry("kernel_error", layer="mode_engine", failSafe=True),)
+        return drained, (failure_entry("kernel_error", layer="mode_engine", failSafe=True),)
     if not decision.denied:
-        return replace(kept, last_decision=KEEP), ()
+        return replace(drained, last_decision=KEEP), ()
     why = f"denied:{decision.denied}"
-    locked = replace(kept, lock_remaining=max(0, state.lock_remaining - 1), last_decision=why)
+    locked = replace(drained, lock_remaining=max(0, state.lock_remaining - 1), last_decision=why)
     return locked, () if why == state.last_decision else (switch_entry(why),)

@@ -78,10 +78,10 @@ class CallResult:
     way: str = ""
     """Failed call: the kind of failure, without numbers, places and names."""
     limit: str = ""
-    """Failed call: what this machine lacks, as a sentence; empty if it lacks nothing."""
+    """Failed call: the machine's limitation that caused it, as a sentence; empty without one."""
     gap: float | None = None
     """Check that compares a number: its distance from the target."""
-    told: str = ""
+    assertion: str = ""
     """Failed check: the whole first assertion, with its test and place."""
     sound: tuple[str, ...] = ()
     """Planned files that became sound with this call."""
@@ -124,7 +124,7 @@ class Round:
     next_file: str = ""
     """The first of them."""
     missing: tuple[str, ...] = ()
-    """What the plan still lacks, in words: open files, requirements that were not located."""
+    """Gaps of the work against the plan, in words: open files, requirements that were not located."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class GateVerdict:
     failures: tuple[str, ...] = ()
     """The failures, sorted, without times and places."""
     limit: str = ""
-    """What this machine lacks, if the gate refused for that alone: no takeover follows."""
+    """The machine's limitation, if the gate refused for that alone: no takeover follows."""
 
 
 def describe_call(call: Call) -> str:
@@ -163,7 +163,7 @@ class DiskFacts:
     build_summary: str | None = None
     """`ok`, or `error: path does not parse: …`; None without a file to parse."""
     head_broken: str = ""
-    """What is wrong with the repository itself, such as an unfinished merge; empty if nothing is known."""
+    """A fault of the repository itself, such as an unfinished merge; empty if none is known."""
 
     @property
     def dirty(self) -> tuple[str, ...]:

@@ -50,8 +50,8 @@ def decide_call(call: Call, state: KernelState, setting: Setting) -> GateDecisio
 
 def refusal_text(reason: str) -> str:
     """Return the text that a model reads in place of a refused call's result."""
-    told = " ".join(reason.split())[:_LONGEST_REASON].rstrip(" .")
-    return f"[Supervision] Not executed: {told}."
+    text = " ".join(reason.split())[:_LONGEST_REASON].rstrip(" .")
+    return f"[Supervision] Not executed: {text}."
 
 
 def gate_call(state: KernelState, setting: Setting, call: Call, out: Effects) -> tuple[KernelState, GateDecision]:
@@ -92,8 +92,8 @@ def is_verified(state: KernelState, setting: Setting) -> bool:
 def _why_useless(call: Call, known: Fruitless, state: KernelState) -> str:
     about = quote_text(" ".join(f"{call.tool} {describe_call(call)}".split()), 120)
     if not known.failed:
-        told, todo = f"gave the same result {known.count} times", "use that result"
-        return f"{about} {told}, and nothing changed since. Next: {todo}."
+        result, todo = f"gave the same result {known.count} times", "use that result"
+        return f"{about} {result}, and nothing changed since. Next: {todo}."
     limit = next((way.limit for way in state.progress.ways if way.limit and way_label(call) == way.label), "")
     if limit:
         todo = "do what can be done without it, and say so in your summary"

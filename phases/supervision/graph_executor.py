@@ -343,8 +343,8 @@ def _settle_round(run: GraphRun, graph: TaskGraph, turn: Round, task: Task, reas
         return check_failed(run, run.use.check_failed, repeated=reason is FallbackReason.REPEATED_FAILURE)
     contract = contract_of(graph.current, task)
     run = _with_text(run, graph.current, turn)
-    said = _STEP_DONE in turn.text[:_LOOK_AT_TEXT].lower()
-    if is_completed(graph.current, contract, run.use, run.open_files, said_done=said):
+    said_done = _STEP_DONE in turn.text[:_LOOK_AT_TEXT].lower()
+    if is_completed(graph.current, contract, run.use, run.open_files, said_done=said_done):
         return Evaluated(replace_graph(run, advance_cursor(graph)), moved=True)
     # decision 56: a round that writes a file does not count against the edit step.
     writes = run.use.wrote and graph.current.type is NodeType.EDIT

@@ -106,10 +106,10 @@ def observe_round(state: ObserverState, seen: ObservedRound, triggers: Triggers)
         stall=seen.progress.stall,
     )
     look = _Look(seen, state, after, triggers)
-    found = [trouble for detect in DETECTORS for trouble in detect(look)]
-    found = [trouble for trouble in found if trouble.signal.kind not in triggers.disabled]
-    stages = _next_stages(state.stages, found)
-    now = tuple(replace(one.signal, stage=stages[one.key]) for one in found if one.fresh)
+    troubles = [trouble for detect in DETECTORS for trouble in detect(look)]
+    troubles = [trouble for trouble in troubles if trouble.signal.kind not in triggers.disabled]
+    stages = _next_stages(state.stages, troubles)
+    now = tuple(replace(trouble.signal, stage=stages[trouble.key]) for trouble in troubles if trouble.fresh)
     live = _last_of_each_kind((*_still_live(state.live, seen, triggers, drifts=after.drift_rounds > 0), *now))
     return Observation(replace(after, live=live, stages=stages), now, live, tuple(map(_entry_of, now)))
 
@@ -260,11 +260,11 @@ def _still_live(live: Iterable[Signal], seen: ObservedRound, triggers: Triggers,
 
 
 def _last_of_each_kind(signals: tuple[Signal, ...]) -> tuple[Signal, ...]:
-    kept: list[Signal] = []
+    latest: list[Signal] = []
     for signal in reversed(signals):
-        if sum(other.kind is signal.kind for other in kept) < _KEPT_OF_A_KIND:
-            kept.append(signal)
-    return tuple(reversed(kept))
+        if sum(other.kind is signal.kind for other in latest) < _KEPT_OF_A_KIND:
+            latest.append(signal)
+    return tuple(reversed(latest))
 
 
 def _entry_of(signal: Signal) -> TimelineEntry:

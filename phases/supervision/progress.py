@@ -72,7 +72,7 @@ class Way:
     round: int
     """The last occurrence."""
     limit: str = ""
-    """What this machine lacks, if the call failed for that."""
+    """The machine's limitation, if the call failed for that."""
 
 
 @dataclass(frozen=True)
@@ -143,12 +143,12 @@ def count_action(state: Progress, action: Action, turn: int) -> Progress:
     """Return the state with one more call. A refused call has its former result: asking again is a repetition."""
     key = _result_key(action)
     if action.result.forgotten:  # reading it again is not a repetition
-        state = replace(state, known=tuple(one for one in state.known if one != key))
+        state = replace(state, known=tuple(other for other in state.known if other != key))
     if not action.result.executed:
         key = next((mark.result for mark in reversed(state.marks) if mark.signature == action.call.signature), key)
     gain = _gain_of(state, action, key)
     label = way_label(action.call)
-    known = (*(one for one in state.known if one != key), key)[-_MOST_KNOWN:]
+    known = (*(other for other in state.known if other != key), key)[-_MOST_KNOWN:]
     state = replace(
         state,
         known=known,
@@ -159,7 +159,7 @@ def count_action(state: Progress, action: Action, turn: int) -> Progress:
     if gain is Gain.WORK:
         return _after_work(state, action)
     if action.result.changed:  # going back and forth is not work, but other calls may succeed now
-        own = {key: row for key, row in state.fruitless.items() if key == action.call.signature}
+        own = {key: fruitless for key, fruitless in state.fruitless.items() if key == action.call.signature}
         state = replace(_after_work(state, action), fruitless=own)
     state = replace(state, fruitless=_after_other(state.fruitless, action, gain))
     return _with_way(state, action, label, turn) if gain >= Gain.NEW_FAILURE else state
@@ -415,7 +415,7 @@ def put_bounded(mapping: Mapping[str, T], key: str, value: T, most: int = _MOST_
 
 
 def without_keys(mapping: Mapping[str, T], keys: Set[str]) -> dict[str, T]:
-    return {name: kept for name, kept in mapping.items() if name not in keys}
+    return {name: value for name, value in mapping.items() if name not in keys}
 
 
 def add_keys(keys: tuple[str, ...], *more: str) -> tuple[str, ...]:

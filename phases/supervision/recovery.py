@@ -50,7 +50,7 @@ class RecoveryPlan:
     tier: RecoveryTier
     graph: TaskGraph | None
     why: str
-    """Why there is no graph, for a hint or a stop."""
+    """The reason for a hint or a stop instead of a graph."""
     snapshot: WorkspaceSnapshot
     confidence: Confidence
     first_action: str = ""
@@ -165,10 +165,10 @@ def _summarize_disk(disk: DiskFacts) -> str:
         "more": disk.left_out,
         "unmerged": len(disk.unmerged),
     }
-    told = [f"{count} {what}" for what, count in counts.items() if count]
+    parts = [f"{count} {what}" for what, count in counts.items() if count]
     if disk.head_broken:
-        told.append(quote_text(disk.head_broken))
-    return ", ".join(told) or "clean"
+        parts.append(quote_text(disk.head_broken))
+    return ", ".join(parts) or "clean"
 
 
 UNKNOWN = 0.5
@@ -244,7 +244,7 @@ _BROKEN = re.compile(
 
 @dataclass(frozen=True)
 class Safety:
-    """Whether a graph may build on the workspace: `reasons` for the event log, `human_reason` for a reader."""
+    """The fitness of a workspace for a graph: `reasons` for the event log, `human_reason` for a reader."""
 
     recoverable: bool
     reasons: tuple[str, ...] = ()
@@ -256,14 +256,14 @@ def check_safety(snapshot: WorkspaceSnapshot, disk: DiskFacts, ledger: WorkLedge
     there = set(disk.present)
     missing = tuple(path for path in planned if path in ledger.files and path not in there)
     died = next((text for text in (ledger.build_output, snapshot.build_summary or "") if _BROKEN.search(text)), "")
-    found = {
+    problems = {
         MISSING: f"{name_few(missing)} was written, and is gone" if missing else "",
         UNMERGED: f"conflict markers in {name_few(disk.unmerged)}" if disk.unmerged else "",
         UNFINISHED: quote_text(disk.head_broken),
         BROKEN: f"the last check died: {quote_text(died)}" if died else "",
     }
-    reasons = tuple(reason for reason, text in found.items() if text)
-    return Safety(not reasons, reasons, "; ".join(found[reason] for reason in reasons))
+    reasons = tuple(reason for reason, text in problems.items() if text)
+    return Safety(not reasons, reasons, "; ".join(problems[reason] for reason in reasons))
 
 
 _LOOKING = (NodeType.INSPECT, NodeType.SEARCH)

@@ -46,8 +46,8 @@ def _fields_of(kind: type) -> dict[str, tuple[str, Any]]:
     """Return JSON key -> name and type of each field. A field may name its key in its metadata."""
     hints = typing.get_type_hints(kind)
     return {
-        str(row.metadata.get("key", to_camel(row.name))): (row.name, hints[row.name])
-        for row in dataclasses.fields(kind)
+        str(member.metadata.get("key", to_camel(member.name))): (member.name, hints[member.name])
+        for member in dataclasses.fields(kind)
     }
 
 
@@ -88,4 +88,4 @@ def _expect_type(kind: Any, data: Any, where: str) -> Any:
         return float(data)
     if kind in (bool, int, str, dict, list) and type(data) is kind:
         return data
-    raise ValueError(f"{where}: {data!r} is no {getattr(kind, '__name__', kind)}")
+    raise ValueError(f"{where}: {data!r} is not of type {getattr(kind, '__name__', kind)}")

@@ -47,10 +47,10 @@ def summarize_result(text: str, *, failed: bool) -> ResultSummary:
     """Return digest, error and failures of a result. Of a long failed one only both ends are read; the digest covers all."""
     if not failed:
         return ResultSummary(digest_of_text(_without_stamps(text)))
-    said = normalize_text(_telling_lines(text))
-    failures = _failures_of_text(said)
+    normalized = normalize_text(_telling_lines(text))
+    failures = _failures_of_text(normalized)
     error = " ".join((failures[0] if failures else "").split())[:_LONGEST_ERROR]
-    return ResultSummary(_digest_of_failed(text, said, failures), error)
+    return ResultSummary(_digest_of_failed(text, normalized, failures), error)
 
 
 def command_key(command: str) -> str:
@@ -103,9 +103,9 @@ def _telling_lines(text: str) -> str:
 
 def _failures_of_text(said: str) -> tuple[str, ...]:
     lines = [line for line in _COUNT.sub("<n> ", said).splitlines() if line]
-    told = {_in_short(line) for line in lines if _FAILS.search(line.lower())}
+    failing = {_in_short(line) for line in lines if _FAILS.search(line.lower())}
     last = next((line for line in map(_in_short, reversed(lines)) if line), "")
-    return tuple(sorted((told or {last}) - {""}))
+    return tuple(sorted((failing or {last}) - {""}))
 
 
 def _in_short(line: str) -> str:
@@ -275,8 +275,8 @@ def limit_of(text: str, own: frozenset[str] = frozenset()) -> str:
     `own`: names of modules that the work itself provides.
     """
     text = text[-_LOOK_AT:]
-    if found := next((told for pattern, told in _LIMITS if pattern.search(text)), ""):
-        return found
+    if lack := next((sentence for pattern, sentence in _LIMITS if pattern.search(text)), ""):
+        return lack
     if (program := _NO_PROGRAM.search(text)) and program[1] not in own:
         return f"the program {program[1]} is not there"
     module = _NO_MODULE.search(text)
@@ -286,11 +286,11 @@ def limit_of(text: str, own: frozenset[str] = frozenset()) -> str:
 
 def gap_of(text: str) -> float | None:
     """Return the distance between the first two compared numbers; None without a comparison."""
-    found = _COMPARED.search(text[-_LOOK_AT:])
-    if found is None:
+    match = _COMPARED.search(text[-_LOOK_AT:])
+    if match is None:
         return None
-    one, other = (float(number) for number in found.groups() if number is not None)
-    return abs(one - other)
+    actual, expected = (float(number) for number in match.groups() if number is not None)
+    return abs(actual - expected)
 
 
 def first_assertion(text: str) -> str:
@@ -298,13 +298,13 @@ def first_assertion(text: str) -> str:
     lines = text.splitlines()
     head = next((at for at, line in enumerate(lines) if _HEAD.match(line)), None)
     if head is not None:
-        found = _HEAD.match(lines[head])
-        name = next((part for part in found.groups() if part), "") if found else ""
+        match = _HEAD.match(lines[head])
+        name = next((part for part in match.groups() if part), "") if match else ""
         rest = _until_next(lines[head + 1 :])
-        told = [line for line in rest if _E_LINE.match(line)] or [line for line in rest if _TELLS.search(line)]
+        assertion = [line for line in rest if _E_LINE.match(line)] or [line for line in rest if _TELLS.search(line)]
         place = next((_place_of(line) for line in reversed(rest) if _PLACE.match(line)), "")
-        if told:
-            return "\n".join([f"{name}{f' ({place})' if place else ''}", *told[:_MOST_LINES]])[:_LONGEST_TOLD]
+        if assertion:
+            return "\n".join([f"{name}{f' ({place})' if place else ''}", *assertion[:_MOST_LINES]])[:_LONGEST_TOLD]
     if reason := _REASON.search(text):
         return f"{reason[1]}\n{reason[2]}"[:_LONGEST_TOLD]
     return "\n".join(line for line in lines if _E_LINE.match(line))[:_LONGEST_TOLD]
@@ -316,7 +316,7 @@ def _until_next(lines: list[str]) -> list[str]:
 
 
 def _place_of(line: str) -> str:
-    found = _PLACE.match(line)
-    if found is None:
+    match = _PLACE.match(line)
+    if match is None:
         return ""
-    return found[1] or f"{found[2]}:{found[3]}"
+    return match[1] or f"{match[2]}:{match[3]}"

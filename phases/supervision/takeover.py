@@ -73,17 +73,17 @@ def _stop_hopeless(
 ) -> None:
     """Stop a run that stalls despite a hint, refused calls and, with L2 on, a takeover."""
     if is_hopeless(before, state.progress, setting.config.triggers, led=state.phase.phase in LED):
-        since, told = state.progress.since, describe_stall(state.progress)
+        since, cause = state.progress.since, describe_stall(state.progress)
         cycle = any(signal.kind is DeviationSignal.CYCLE for signal in now)
-        out.note(failure_entry("stalled", since=since, why=told))
+        out.note(failure_entry("stalled", since=since, why=cause))
         out.end(
             StopReason.STUCK_CYCLE if cycle else StopReason.CIRCUIT_BREAKER,
-            f"the last turns produced nothing new, although the model was told so: {told}",
+            f"the last turns produced nothing new, although the model was told so: {cause}",
         )
         return
     # Without takeovers, the limit on turns must not be the only end.
     led = setting.policy.recovery_supervisor
-    worst = next((one for one in now if one.value >= SIGNALS[one.kind].stops_from and not led), None)
+    worst = next((signal for signal in now if signal.value >= SIGNALS[signal.kind].stops_from and not led), None)
     if worst:
         out.note(failure_entry("checkpoint", why=worst.reason))
         out.end(StopReason.USER_CHECKPOINT, f"{worst.detail} failed {worst.value:g} times with the same failures")

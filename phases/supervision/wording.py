@@ -62,7 +62,9 @@ def hint_text(signal: Signal, progress: Progress, assertion: str, open_step: str
     failures, repeated = assertion.splitlines(), tuple[str, ...]()
     match signal.kind:
         case DeviationSignal.ERROR_PLATEAU:
-            plateau = next((one for one in progress.plateaus.values() if one.command == signal.detail), Plateau(()))
+            plateau = next(
+                (other for other in progress.plateaus.values() if other.command == signal.detail), Plateau(())
+            )
             quoted, todo = (*failures, *plateau.failures), _TODO[signal.kind]
         case DeviationSignal.FILE_LOOP:
             quoted, todo = tuple(failures), _TODO[signal.kind]
@@ -76,9 +78,9 @@ def hint_text(signal: Signal, progress: Progress, assertion: str, open_step: str
             limit = ways[0].limit if ways else ""
             quoted = () if limit or any(way.error for way in ways) else tuple(failures)
             todo = f"{limit}, and {_LIMITED}" if limit else _OTHER_WAY if any(way.error for way in ways) else open_step
-    told = "the last turns produced nothing new" if signal.kind in _STALLS else describe_signal(signal, progress)
+    problem = "the last turns produced nothing new" if signal.kind in _STALLS else describe_signal(signal, progress)
     shown = [(f"Failing {_QUOTED}:", _quote_few(quoted)), (f"Repeated {_QUOTED}:", _quote_few(repeated))]
-    return _fit(shown, f"[Supervision] {told[:1].upper()}{told[1:]}.", todo)
+    return _fit(shown, f"[Supervision] {problem[:1].upper()}{problem[1:]}.", todo)
 
 
 def describe_signal(signal: Signal, progress: Progress) -> str:
@@ -103,8 +105,8 @@ def describe_stall(progress: Progress) -> str:
     ways = _worst_ways(progress)
     if not ways:
         return f"no call was made for {progress.rounds} turns"
-    told = f"{ways[0].label} gave no new result {ways[0].count} times"
-    return quote_text(f"{told}: {ways[0].error}" if ways[0].error else told)
+    text = f"{ways[0].label} gave no new result {ways[0].count} times"
+    return quote_text(f"{text}: {ways[0].error}" if ways[0].error else text)
 
 
 _STALLS = (DeviationSignal.NO_PROGRESS, DeviationSignal.TOOL_REPEAT_FAIL)
@@ -174,7 +176,7 @@ def lead_block(state: KernelState, setting: Setting) -> str:
 def next_action(state: KernelState, setting: Setting) -> str:
     """Return the next action: fix a check on a plateau, write an open file, fix a failing check, run a check."""
     passed = set(map(command_key, state.ledger.passed_since_write))
-    check = next((one for one in setting.task.verify_commands if command_key(one) not in passed), "")
+    check = next((command for command in setting.task.verify_commands if command_key(command) not in passed), "")
     run = f"run `{quote_text(check, 120)}`" if check else "run the check that failed"
     if state.next_file and not has_plateau(state.progress, setting.config.triggers.plateau_repeats):
         # the check would fail while a planned test is missing

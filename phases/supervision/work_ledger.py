@@ -66,9 +66,9 @@ def after_gate(ledger: WorkLedger, verdict: GateVerdict) -> WorkLedger:
     """Return the ledger after the completion gate has judged the whole work."""
     if verdict.passed:
         return _reset_verified(ledger)
-    told = " ".join(verdict.failures)[:300] or GATE
+    output = " ".join(verdict.failures)[:300] or GATE
     return replace(
-        ledger, test_summary=FAILED, build_output=told, failing_checks=_with_check(ledger.failing_checks, GATE)
+        ledger, test_summary=FAILED, build_output=output, failing_checks=_with_check(ledger.failing_checks, GATE)
     )
 
 
@@ -97,8 +97,10 @@ def _count_check(
     if result.limit:  # does not count against the work
         return ledger, False
     if result.failed:
-        told = " ".join((result.told or " ".join(result.failures or (result.error,))).split())[:300] or key
-        ledger = replace(ledger, test_summary=FAILED, build_output=told, assertion=result.told, passed_since_write=())
+        output = " ".join((result.assertion or " ".join(result.failures or (result.error,))).split())[:300] or key
+        ledger = replace(
+            ledger, test_summary=FAILED, build_output=output, assertion=result.assertion, passed_since_write=()
+        )
         return replace(ledger, failing_checks=_with_check(ledger.failing_checks, key)), False
     passed = tuple(dict.fromkeys((*ledger.passed_since_write, key)))
     failing = tuple(check for check in ledger.failing_checks if check != key)

@@ -316,7 +316,7 @@ def test_every_reason_of_the_kernel_has_words_of_its_own(word: str) -> None:
 def test_the_timeline_says_when_which_signal_fired_in_which_mode_and_what_the_model_was_told() -> None:
     said = takeover_log().lines[3]["payload"]["text"]
     rows = timeline_rows(takeover_log().lines)
-    assert [(row.turns, row.mode, row.kind, row.times, row.told) for row in rows] == [
+    assert [(row.turns, row.mode, row.kind, row.times, row.message) for row in rows] == [
         ("4", "limited", "mode", 1, ""),
         ("7", "limited", "signal", 1, ""),
         ("7", "limited", "hint", 1, said),

@@ -127,7 +127,8 @@ def check_code(
         rows, doubts = look.collect(workspace, plan, seen, passed=not facts.problems)
         _add_below(facts, rows, evidence.require)
         is_reviewed = review is not None and not facts.problems
-        tried = run_readme_commands(sources, commands) if is_reviewed and commands.box.kind != NONE else []
+        checks = [row["command"] for row in facts.rows]
+        tried = run_readme_commands(sources, commands, checks) if is_reviewed and commands.box.kind != NONE else []
         if commands.box.kind != NONE:
             commands.take_back()
         if review and is_reviewed:

@@ -35,15 +35,8 @@ def find_doubts(paper: PaperText, plan: Plan, uses: Sequence[TableUse]) -> list[
 def _few(paper: PaperText, plan: Plan) -> Doubts:
     count = len(plan["requirements"])
     if count < _FEWEST:
-        known = (
-            f"Only {count} sentences are read as requirements"
-            if count > 1
-            else "Only one sentence is read as a requirement"
-        )
-        known = known if count else "No sentence is read as a requirement"
-        why = "its sections say little of what is built." if count else "none of its sections says what is built."
-        why = why if paper.outline["sections"] else "no heading of the paper was recognized."
-        yield {"what": f"{known}: {why} Read the paper, and add what is missing."}
+        why = "its sections say little of what is built" if paper.outline["sections"] else "no heading was recognized"
+        yield {"what": f"Only {count} of the sentences are read as requirements: {why}. Add what is missing."}
     if not plan["values"]:
         yield {"what": "No value is stated in a sentence or table that the rules can read."}
 
@@ -122,11 +115,8 @@ def _unsure_tables(uses: Sequence[TableUse]) -> Doubts:
 
 def _place(section: Section) -> str:
     title = split_heading(section["title"])[0]
-    return (
-        f"{section['number']} {title} (p. {section['page']})"
-        if section["number"]
-        else f"{title!r} (p. {section['page']})"
-    )
+    name = f"{section['number']} {title}" if section["number"] else repr(title)
+    return f"{name} (p. {section['page']})"
 
 
 def _join(places: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ import re
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from phases.planning.rules.numbers import GREEK, symbol_of
@@ -65,7 +65,7 @@ def request_name(text: str) -> str:
 
 def declare_component(name: str, taken: set[str]) -> str:
     """The signature of a component: a class for what holds a state by its name, else a function. Adds it to `taken`."""
-    words = _words_of_name(name)[:_MOST_WORDS] or ["component"]
+    words = telling_words(name)[:_MOST_WORDS] or ["component"]
     is_class = bool(_STATEFUL.search(name))
     plain = "".join(word.capitalize() for word in words) if is_class else "_".join(words)
     plain = f"{plain}_method" if plain in dir(builtins) else plain
@@ -95,16 +95,8 @@ def plain_constant_name(row: Mapping[str, Any]) -> str:
 
 def module_name(name: str, taken: set[str]) -> str:
     """The file of a component, without its ending. Adds it to `taken`."""
-    plain = "_".join(_words_of_name(name)[:3])[:LONGEST_NAME].strip("_")
+    plain = "_".join(telling_words(name)[:3])[:LONGEST_NAME].strip("_")
     return _free(_sound(plain, "method"), taken)
-
-
-def _words_of_name(name: str) -> list[str]:
-    """The telling words of a name; all of its words in code, in "loss and update", or where none tells."""
-    words, is_code = _plain_words(name), re.fullmatch(r"\w*[a-z0-9_][A-Z]\w*", name)
-    if is_code or (len(words) == 3 and words[1] == "and"):
-        return words
-    return telling_words(name) or words
 
 
 def _sound(name: str, otherwise: str) -> str:
@@ -120,13 +112,6 @@ def _free(name: str, taken: set[str]) -> str:
         free = f"{name}_{number}"
     taken.add(free)
     return free
-
-
-def join_names(names: Iterable[str], most: int = 3) -> str:
-    """A few names in a row, for a purpose: "encoder, decoder and 2 more"."""
-    listed = list(names)
-    more = len(listed) - most
-    return ", ".join(listed[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def plan_files(
@@ -175,7 +160,8 @@ def _modules(
         implements = dict.fromkeys(name for row in group for name in row["requirements"] if name in known)
         path = f"{package}/{module_name(_name_of(group, sections), names)}.py"
         interface = [declare_component(row["name"], symbols) for row in group]
-        file = _file(path, join_names(row["name"] for row in group), list(implements), [config], interface)
+        purpose = ", ".join(row["name"] for row in group[:3]) + f" and {len(group) - 3} more" * (len(group) > 3)
+        file = _file(path, purpose, list(implements), [config], interface)
         files.append({**file, "components": [row["id"] for row in group]})
     return files
 

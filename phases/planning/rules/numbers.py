@@ -63,14 +63,8 @@ _POINTERS = (
 _CHOSEN_FROM = re.compile(r"(?:from|range|interval|between|over|grid|values?|set|scheme|of|an?) \$?$", re.IGNORECASE)
 
 
-_DIGITS = re.compile(r"-?[0-9]{1,8}(?:\.[0-9]{1,8})?")
-"""How most cells are written: nothing is to be told from anything else."""
-
-
 def number_of(text: str) -> int | float | None:
     """The number that a text is, in any of the spellings of papers; None where it is none, or one of no reasonable size."""
-    if _DIGITS.fullmatch(text):
-        return float(text) if "." in text else int(text)
     if text.strip().lower() in WORDS:
         return WORDS[text.strip().lower()]
     plain = re.sub(r"[\s{}$]", "", text).replace("−", "-").replace("–", "-")

@@ -18,7 +18,7 @@ from phases.planning.rules.sections import (
     roles_of,
     sections_around,
     split_heading,
-)
+)  # fmt: skip
 from phases.planning.rules.tables import Grid, cells_of, read_grid
 from phases.readers.line_patterns import as_latex, find_bare_formulas
 from phases.readers.outline import cut_formula, pages_of

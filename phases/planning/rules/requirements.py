@@ -19,7 +19,7 @@ from phases.planning.rules.passages import (
     quote_start,
     source_of,
     without_next,
-)
+)  # fmt: skip
 from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
 
 MOST = 60

@@ -23,7 +23,7 @@ from phases.planning.rules.tables import (
     is_value,
     number_same,
     plain_cell,
-)
+)  # fmt: skip
 
 METRIC = re.compile(
     r"(?:root )?mean[- ](?:squared?|absolute) error|accurac(?:y|ies)|\bacc\b|precision|recall|\bF1\b|BLEU|ROUGE|perplexity"

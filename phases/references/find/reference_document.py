@@ -32,17 +32,24 @@ def build_reference_document(
     citations = citations_of(entries, text, body_start, outline)
     ranks = ranks_of(entries, citations, outline, kinds)
     best_first = sorted(entries, key=lambda entry: -ranks[entry.id].score)
-    found = repositories_of(entries, citations, PaperPlaces(text, body_start, outline), outline)
+    linked_repositories = repositories_of(entries, citations, PaperPlaces(text, body_start, outline), outline)
     linked: dict[str, list[str]] = {}
-    for repository in found.values():
+    for repository in linked_repositories.values():
         for name in repository.references:
             linked.setdefault(name, []).append(repository.url)
     unlinked = [entry for entry in best_first if entry.id not in linked]
     looked_up, lookups = candidates(unlinked) if candidates and unlinked else ([], [])
-    add_candidates(found, looked_up)
+    add_candidates(linked_repositories, looked_up)
     methods = method_sections(outline, kinds)
-    repositories = [row_of(repository, ranks, methods, allow_own_code=allow_own_code) for repository in found.values()]
-    logger.info("{} references, {} of them with a repository; {} repositories", len(entries), len(linked), len(found))
+    repositories = [
+        row_of(repository, ranks, methods, allow_own_code=allow_own_code) for repository in linked_repositories.values()
+    ]
+    logger.info(
+        "{} references, {} of them with a repository; {} repositories",
+        len(entries),
+        len(linked),
+        len(linked_repositories),
+    )
     for row in repositories:
         logger.debug("{}: {}, fetch: {} ({})", row["url"], row["role"], row["fetch"], row["why"])
     return {
