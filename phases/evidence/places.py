@@ -1,4 +1,4 @@
-"""Find where code cites a requirement or a value of the plan, by id, equation, algorithm or section.
+"""Find where code cites a requirement or a value of the plan, by id, equation, algorithm or section, and what is a stub.
 
 In Python a place is a definition (its docstring, the comment above it, a comment in its body), a module (its docstring), or a
 value: a constant, a field, an entry of a dict, an argument, a default. In a data file it is a line; in any other language

@@ -1,4 +1,4 @@
-"""Count the tests that a command ran, from the summaries that test runners of many languages print."""
+"""Count the tests that a command ran, in many languages, and run the commands of the README."""
 
 from __future__ import annotations
 
