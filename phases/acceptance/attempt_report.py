@@ -1,4 +1,4 @@
-"""Report all attempts to have the work accepted, from the journal: for acceptance.json, and for the user."""
+"""All attempts to have the work accepted, read from the journal: for acceptance.json, and for people."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LINES, _WIDTH = 6, 150
 
 
 def read_attempts(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return every completion request with the results of each hook and the gate, from a journal's rows without header."""
+    """Return every completion request with the results of its hooks and the gate."""
     attempts: list[dict[str, Any]] = []
     for row in rows:
         key, result = row["key"], row["result"]
@@ -34,7 +34,7 @@ def read_attempts(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def summarize_checks(verification: Row) -> list[dict[str, Any]]:
-    """Return the commands of the built-in check: their results, and their numbers of tests if known."""
+    """Return the commands of the built-in check with their results and test counts."""
     return [
         {name: row[name] for name in ("command", "exit_code", "tests") if name in row}
         for row in verification["commands"]
@@ -42,12 +42,12 @@ def summarize_checks(verification: Row) -> list[dict[str, Any]]:
 
 
 def deciding_files(attempts: Sequence[Row]) -> list[str]:
-    """Return the new or changed files that decide what the checks mean, as of the last attempt."""
+    """Return the files that configure the checks and that the work added or changed, as of the last attempt."""
     return [row["path"] for attempt in attempts[-1:] for row in attempt["files"] if decides_checks(row["path"])]
 
 
 def describe_check(check: Row) -> str:
-    """Return `python -m pytest -q: 12 tests passed, 1 skipped`, on one line of a terminal."""
+    """`python -m pytest -q: 12 tests passed, 1 skipped`, on one line of a terminal."""
     tests, command = check.get("tests"), " ".join(check["command"].split())
     command = command if len(command) <= _LONGEST_COMMAND else f"{command[: _LONGEST_COMMAND - 1]}…"
     if tests is None:
@@ -59,7 +59,7 @@ def describe_check(check: Row) -> str:
 
 
 def format_attempts(attempts: Sequence[Row], verdict: str) -> list[str]:
-    """Format the report for a terminal. `verdict`: the result in a sentence."""
+    """The report on a terminal. `verdict`: how it ended, in a sentence."""
     lines: list[str] = []
     number, again = 1, ""
     for attempt in attempts:
@@ -70,8 +70,8 @@ def format_attempts(attempts: Sequence[Row], verdict: str) -> list[str]:
         counts = attempt["claimed"] and attempt["decision"] in ("continued", "accepted")
         number, again = (number + 1, "") if counts else (number, " again")
         for hook in attempt["hooks"]:
-            said = hook["fact"] if hook["status"] != PASS else "; ".join(hook["notes"])
-            lines.append(f"  {_MARKS[hook['status']]:<8} {hook['hook']:<24} {_shorten_line(said)}".rstrip())
+            text = hook["fact"] if hook["status"] != PASS else "; ".join(hook["notes"])
+            lines.append(f"  {_MARKS[hook['status']]:<8} {hook['hook']:<24} {_shorten_line(text)}".rstrip())
             if hook["status"] != PASS:
                 lines += [f"           {line[:_WIDTH]}" for line in _last_lines(hook["reason"])]
                 lines += [f"           all of it: {hook['log']}"] if hook["log"] else []
@@ -110,8 +110,8 @@ def _other_hooks(hooks: Sequence[Row], key: str) -> list[Row]:
 
 
 def _hook_row(key: Row, result: Row) -> dict[str, Any]:
-    kept = {name: result[name] for name in ("status", "fact", "reason", "exit_code", "notes", "log", "wrote")}
-    return {"hook": key["hook"], **kept}
+    fields = {name: result[name] for name in ("status", "fact", "reason", "exit_code", "notes", "log", "wrote")}
+    return {"hook": key["hook"], **fields}
 
 
 def _decision_fields(verdict: Row) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def _decision_fields(verdict: Row) -> dict[str, Any]:
 
 
 def describe_attempt(attempt: Row) -> str:
-    """Describe the result of an attempt in a few words."""
+    """Return the outcome of an attempt in a few words."""
     if not attempt["claimed"]:
         return "the run was stuck, so the work was checked without a claim that it is done"
     if attempt["decision"] == "accepted":
@@ -147,8 +147,8 @@ def _file_lines(attempt: Row) -> list[str]:
         return [f"  changed during the run, and decides about acceptance: {', '.join(attempt['tampered'])}"]
     if attempt["changed"]:
         deciding = deciding_files([attempt])
-        told = [f"  of these, {', '.join(deciding)} decide what the checks mean"] if deciding else []
-        return [f"  {len(attempt['files'])} files have changed since the run began", *told]
+        notes = [f"  of these, {', '.join(deciding)} decide what the checks mean"] if deciding else []
+        return [f"  {len(attempt['files'])} files have changed since the run began", *notes]
     return ["  nothing has changed since the run began: the hooks for changes are not run"]
 
 
@@ -156,8 +156,8 @@ def _gate_lines(attempt: Row) -> list[str]:
     if not attempt["gate"]:
         return []
     failed = [row for row in attempt["gate"]["results"] if not row["passed"]]
-    told = "; ".join(f"{row['name']}: {row['reason']}" for row in failed) or "all prechecks passed"
-    return [f"  {'blocked' if failed else 'passed':<8} {'gate':<24} {told}"]
+    summary = "; ".join(f"{row['name']}: {row['reason']}" for row in failed) or "all prechecks passed"
+    return [f"  {'blocked' if failed else 'passed':<8} {'gate':<24} {summary}"]
 
 
 def _shorten_line(text: str) -> str:

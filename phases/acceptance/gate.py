@@ -1,4 +1,4 @@
-"""Gate: decide whether the work is finished by its own account. It judges no file, no command, no right or wrong."""
+"""The gate: whether the work is finished by its own account. It judges no file, no command, no right or wrong."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from phases.acceptance.stop_reasons import (
     TODO_WAITING,
     VERIFICATION_ERROR,
 )
-from phases.acceptance.todo_list.todo import Todo, find_failed
+from phases.acceptance.todos import Todo, find_failed
 from pipeline.base.text_escaping import escape_text, one_line, shorten_text
 
 GATE_CONTINUED, GATE_FAILED = "continued", "failed"
@@ -34,7 +34,7 @@ class Check(NamedTuple):
 
 
 class GateReport(NamedTuple):
-    """Report of the gate on one ending."""
+    """Verdict of the gate on one ending."""
 
     status: str
     """accepted, continued or failed. What is failed ends the run, and `stop_reason` says how."""
@@ -42,13 +42,13 @@ class GateReport(NamedTuple):
     """accepted, accept_continue, required_todo_failed or todo_waiting_external."""
     summary: str
     continue_hint: str
-    """Hint for the model: every check that continued work could fix."""
+    """For the model: every check that continued work could mend."""
     results: list[Check]
     """Always all three, in one order."""
 
 
 def run_gate(todos: Sequence[Todo], text: str) -> GateReport:
-    """Run the three checks on the todos and on the visible text of the ending (acceptance chain, section 8).
+    """The three checks on the todos and on the visible text of the ending. (acceptance chain, section 8)
 
     Where nothing but waiting is left, the run ends at once: to continue would only use up the attempts (section 9).
     """
@@ -74,7 +74,7 @@ def _make_check(name: str, reason: str) -> Check:
 
 
 def _is_visible(text: str) -> bool:
-    """Return whether any of it is visible: not only spaces, controls and zero-width characters."""
+    """Return whether a text has a visible character."""
     return any(mark.isprintable() and not mark.isspace() and escape_text(mark) == mark for mark in text)
 
 
@@ -87,7 +87,7 @@ def _build_summary(results: Sequence[Check]) -> str:
 
 
 def _build_hint(results: Sequence[Check], left: Sequence[Todo]) -> str:
-    """Describe all that continued work could fix."""
+    """Return every finding that continued work could fix."""
     parts = [_EMPTY_HINT] if not results[0].passed else []
     if left:
         parts.append("\n".join([_OPEN_HINT, *(f"- {one_line(row.id)}: {one_line(row.content)}" for row in left)]))
@@ -110,10 +110,10 @@ class CompletionRequest(NamedTuple):
 
     turn: int
     text: str
-    """Visible text of the reply."""
+    """Visible text of the assistant."""
     todos: tuple[Todo, ...]
     continues: int
-    """Number of times that the agent was sent back to work so far."""
+    """Times the agent was sent back so far."""
     most: int
     recent_tools: Sequence[tuple[str, bool]] = ()
     """Name, and whether it failed."""
@@ -124,7 +124,7 @@ class CompletionRequest(NamedTuple):
 
 
 class GateContext(NamedTuple):
-    """Facts for the gate besides the hooks."""
+    """Facts other than the results of hooks."""
 
     tree: str
     """The digest of the tree that the hooks have seen."""
@@ -133,7 +133,7 @@ class GateContext(NamedTuple):
     tampered: Sequence[str]
     """Protected files that were changed."""
     unverified_reason: str
-    """Reason why nothing can be verified, whatever the hooks report; or empty."""
+    """Reason why nothing can be verified, whatever the hooks report; empty if there is none."""
     is_advised: bool = False
     """The model has had its one piece of advice in this run."""
 
@@ -141,9 +141,9 @@ class GateContext(NamedTuple):
 def decide_completion(
     request: CompletionRequest, outcomes: Mapping[str, Outcome], context: GateContext
 ) -> dict[str, Any]:
-    """Return the decision for the journal (acceptance chain, section 1).
+    """Return the decision, as the journal keeps it (acceptance chain, section 1).
 
-    `block`: what must be fixed, or None; `stop`: why the run ends here, or empty; `feedback`: the message to the model.
+    `block` is what must be fixed, or None; `stop` why the run ends here, or empty; `feedback` the text for the model.
     """
     verification = _build_verification(outcomes, context)
     messages = [f"{key}: {row['message']}" for key, row in outcomes.items() if row["message"]]
@@ -154,7 +154,7 @@ def decide_completion(
 def _make_decision(
     request: CompletionRequest, outcomes: Mapping[str, Outcome], context: GateContext, verification: Mapping[str, Any]
 ) -> dict[str, Any]:
-    # First of all: the results of edited hooks do not count.
+    # First of all: what the hooks said after somebody edited them says nothing.
     if context.tampered:
         return _refusal_decision(request, context, _TAMPERED, _tamper_reasons(context), (), verification)
     for status, stop in ((STOP, HOOK_STOPPED), (FAILED, VERIFICATION_ERROR)):
@@ -178,8 +178,8 @@ def _make_decision(
         )
     if report.stop_reason in (TODO_FAILED, TODO_WAITING):
         return _stop_decision(report.stop_reason, report.summary, verification, report)
-    told = (Reason("gate", gate_rejection_text(report), "", ""),)
-    return {**_refusal_decision(request, context, "gate", told, (), verification), "gate": _gate_row(report)}
+    rejected = (Reason("gate", gate_rejection_text(report), "", ""),)
+    return {**_refusal_decision(request, context, "gate", rejected, (), verification), "gate": _gate_row(report)}
 
 
 def _advice_of(outcomes: Mapping[str, Outcome]) -> str:

@@ -1,4 +1,4 @@
-"""Definition and result of a hook."""
+"""Hooks, hook points and hook results."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 INTERNAL, USER, REPO = "internal", "user", "repo"
-SOURCES = (INTERNAL, USER, REPO)
-"""Sources in the order in which their hooks run."""
+"""Sources of hooks, in the order in which they run."""
 BUILTIN, COMMAND = "builtin", "command"
 STRICT, CLAUDE, AUTO = "strict", "claude", "auto"
-"""Meanings of exit codes: 0 or a block; Claude Code's protocol; 0 passes, 1 and 2 block."""
+"""Exit policies: strict blocks unless 0; claude is Claude Code's protocol; auto blocks for 1 and 2."""
 PASS, BLOCK, FAILED, STOP = "pass", "block", "failed", "stop"
 """It may go on; it may not, and why; the hook gave no verdict; the whole run shall end."""
 NO_VERDICT = "it gave no verdict, and is closed then"
@@ -39,15 +38,15 @@ class Hook:
     timeout_blocks: bool = False
     """A timeout is a block, and not a failure of the hook."""
     params: Mapping[str, Any] = field(default_factory=dict)
-    """Parameters of the kind: `command` (text) or `args` (list) of a command; `handler` and its own of a builtin."""
+    """Of the kind: `command` (text) or `args` (list) of a command; `handler` and its own of a builtin."""
     matcher: str = ""
     """A regular expression that the whole name of a tool must fit, or at session_start `startup` or `resume`; empty: any."""
     when: str = WORKSPACE_CHANGED
-    """Condition at accept_gate: `workspace_changed` or `always`."""
+    """At accept_gate: `workspace_changed` or `always`."""
     fail_fast: bool = False
-    """True if later hooks are not run after it does not pass."""
+    """If it does not pass, later hooks are not run."""
     allow_writes: bool = False
-    """True if it may change files at accept_gate (a formatter). Without it, a hook that does blocks."""
+    """At accept_gate: it may change files (a formatter). Without it, a hook that does blocks."""
     sandbox: bool = False
     """The command runs in the sandbox of the agent's own commands, without input, and exit codes alone count."""
     env: Mapping[str, str] = field(default_factory=dict)
@@ -56,40 +55,40 @@ class Hook:
 
     @property
     def key(self) -> str:
-        """Return its name among hooks of several sources."""
+        """Return the name that is unique among all sources."""
         return f"{self.source}:{self.id}"
 
     @property
     def command(self) -> str:
-        """Return the command in words; empty for other kinds."""
+        """Return the command as text; empty for other kinds."""
         return str(self.params.get("command") or shlex.join(map(str, self.params.get("args", ()))))
 
 
 class HookResult(NamedTuple):
-    """Hook result. Every text is clean: no control characters but line ends and tabs, bounded."""
+    """Result of one hook. Texts are sanitized: bounded, and without control characters except newlines and tabs."""
 
     status: str
     """pass, block, failed or stop."""
     reason: str = ""
-    """Reason why it blocks, failed or stops, for the model and the user."""
+    """Reason of a block, failure or stop, for the model and for people."""
     tail: str = ""
     """The end of what the command printed (8 KiB at most)."""
     message: str = ""
-    """Message for the user alone."""
+    """For the user alone."""
     context: str = ""
-    """Message for the model, though nothing is blocked."""
+    """For the model, though nothing is blocked."""
     exit_code: int | None = None
     timed_out: bool = False
     notes: tuple[str, ...] = ()
-    """Notes for the user on its interpretation: a downgraded block, an answer that is not understood."""
+    """Notes for the user: a downgraded block, an answer that was not understood."""
     fault: str = ""
-    """Reason why it gave no verdict, if that is not a failure: it passes, and verifies nothing."""
+    """Reason for a missing verdict that is not a failure: the hook passes, and verifies nothing."""
     closed: bool = False
     """It gave no verdict, and its policy makes a block of that."""
     tampered: bool = False
     """It was not run, because a file that it rests on was changed."""
     downgraded: str = ""
-    """Reason why its block counts as a pass."""
+    """Reason why its block became a pass."""
     seconds: float = 0.0
 
 
@@ -99,7 +98,7 @@ def is_broken(status: str, fault: str) -> bool:
 
 
 def downgrade_block(result: HookResult, point: str) -> HookResult:
-    """Turn a block into a pass at a point that cannot block; its reason is kept, and shown to the model if it may help."""
+    """Turn a block at a point that cannot block into a pass; the model still gets its reason if it can act on it."""
     if result.status != BLOCK or POINTS[point].blocks:
         return result
     note = f"hook block downgraded: {point} does not allow blocking"
@@ -116,7 +115,7 @@ SESSION_START, BEFORE_TOOL, AFTER_TOOL, TOOL_FAILED, SUBAGENT_STOP, ACCEPT_GATE,
 
 
 STARTUP, RESUME = "startup", "resume"
-"""Kinds of session start, by which a hook at session_start may be selected."""
+"""Ways in which a run begins, which a matcher at session_start may select."""
 
 
 class HookPoint(NamedTuple):
@@ -124,20 +123,20 @@ class HookPoint(NamedTuple):
 
     name: str
     claude: str
-    """Name in Claude Code and Codex: the `hook_event_name` of the input. Empty if they have no such moment."""
+    """Name in Claude Code and Codex, the input's `hook_event_name`; empty if they have none."""
     gemini: str = ""
     blocks: bool = False
-    """True if a hook's block is effective there; elsewhere it counts as a pass."""
+    """A block takes effect; elsewhere it becomes a pass."""
     heard: bool = False
-    """True if the model is told the reason of an ineffective block: it may still fix the work."""
+    """The model gets the reason of a block that has no effect: it may still fix what was done."""
     mountable: bool = True
-    """True if the user and the repository may mount hooks there."""
+    """The user and the repository may mount hooks here."""
     fires: bool = True
-    """True if phase 09 reaches it. A hook at a point that never fires is refused (decision 82)."""
+    """Phase 09 reaches it. A hook at a point that never fires is refused (decision 82)."""
     seconds: float = 60.0
-    """Default time limit of a hook."""
+    """Default timeout."""
     failure_policy: str = FAIL_OPEN
-    """Default meaning of a hook without a verdict."""
+    """Default policy for a hook that gives no verdict."""
 
 
 _TABLE = (

@@ -1,4 +1,4 @@
-"""Build the input of a hook: one flat JSON object, a superset of Claude Code's and Codex's (acceptance chain, section 5.2).
+"""Build the input of hooks: one flat JSON object, a superset of Claude Code's and Codex's (acceptance chain, 5.2).
 
 The `cwd` is in every one, and nothing secret is in any: no key and no environment.
 """
@@ -30,7 +30,7 @@ class RunFacts(NamedTuple):
     transcript: str = ""
     """The file of it, brought up to date before a hook is run; empty where there is none."""
     settings_directory: str = ""
-    """Directory of the user's own hooks; empty without settings."""
+    """Directory of the user's settings; empty if there are none."""
 
 
 class EndingFacts(NamedTuple):
@@ -74,7 +74,7 @@ class ToolFacts(NamedTuple):
 
 
 class SessionFacts(NamedTuple):
-    """Reason why a session begins (startup or resume), or the stop reason with which it ends."""
+    """Reason why a run begins (startup or resume), or its stop reason."""
 
     why: str
     detail: str = ""
@@ -91,7 +91,7 @@ class SubagentFacts(NamedTuple):
 
 
 def stop_input(hook: Hook, run: RunFacts, ending: EndingFacts) -> dict[str, Any]:
-    """Build the input for accept_gate: Claude's `Stop`, with the workspace, the todos and the state of acceptance."""
+    """For accept_gate: Claude's `Stop`, with the workspace, the todos and the state of acceptance."""
     block = ending.last_block
     return {
         **_common_fields(hook, run, ending.turn_id),
@@ -117,7 +117,7 @@ def stop_input(hook: Hook, run: RunFacts, ending: EndingFacts) -> dict[str, Any]
 
 
 def call_input(hook: Hook, run: RunFacts, call: ToolFacts) -> dict[str, Any]:
-    """Build the input for any point at a tool call; at subagent_stop the call is the one that started the sub-agent."""
+    """For any point at a call of a tool; at subagent_stop the call is the one that started the sub-agent."""
     if hook.point != SUBAGENT_STOP or call.response is None:
         return tool_input(hook, run, call)
     state = "failed" if call.response.failed else "succeeded"
@@ -126,7 +126,7 @@ def call_input(hook: Hook, run: RunFacts, call: ToolFacts) -> dict[str, Any]:
 
 
 def tool_input(hook: Hook, run: RunFacts, call: ToolFacts) -> dict[str, Any]:
-    """Build the input for the three points at a tool call. It is whole: a hook that watches calls must see all of one."""
+    """For the three points at a tool call. The input is whole: a hook that watches over calls must see all of one."""
     body = {
         **_common_fields(hook, run, call.turn_id),
         "hook": _hook_fields(hook, 1),
@@ -142,12 +142,13 @@ def tool_input(hook: Hook, run: RunFacts, call: ToolFacts) -> dict[str, Any]:
 
 
 def session_input(hook: Hook, run: RunFacts, session: SessionFacts) -> dict[str, Any]:
-    """Build the input for session_start (`source`) and session_end (`reason`)."""
+    """For session_start (`source`) and session_end (`reason`)."""
     why = "source" if hook.point == SESSION_START else "reason"
     return {**_common_fields(hook, run), "hook": _hook_fields(hook, 1), why: session.why, "detail": session.detail}
 
 
 def subagent_input(hook: Hook, run: RunFacts, ended: SubagentFacts) -> dict[str, Any]:
+    """For subagent_stop."""
     return {
         **_common_fields(hook, run, ended.turn_id),
         "stop_hook_active": False,
@@ -160,9 +161,9 @@ def subagent_input(hook: Hook, run: RunFacts, ended: SubagentFacts) -> dict[str,
 
 
 def payload_bytes(body: Mapping[str, Any]) -> bytes:
-    """Return the object as one line of UTF-8, without spaces: scripts look for `"tool_name":"Bash"`.
+    """Encode the object as one line of UTF-8 without spaces: scripts look for `"tool_name":"Bash"`.
 
-    Half a surrogate pair, which no reader would take, is replaced.
+    Half a surrogate pair, which no reader accepts, is replaced.
     """
     # Without spaces, as Claude Code writes it: scripts grep for `"tool_name":"Bash"`.
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=_plain_mapping)
@@ -170,7 +171,7 @@ def payload_bytes(body: Mapping[str, Any]) -> bytes:
 
 
 def variables_for(hook: Hook, run: RunFacts) -> dict[str, str]:
-    """Return the additional variables of a command hook."""
+    """Return the variables that every command hook gets."""
     root = os.path.join(run.cwd, CONTROL) if hook.source == REPO else run.settings_directory
     return {
         "CLAUDE_PROJECT_DIR": run.cwd,
@@ -205,13 +206,13 @@ def _hook_fields(hook: Hook, attempt: int) -> dict[str, Any]:
 
 
 def _cut_message(text: str) -> str:
-    """Cut a message to 32 KiB, without half a character at the end."""
+    """At most 32 KiB of it, and no half character at the end."""
     data = _HALF_A_PAIR.sub("\ufffd", text).encode("utf-8")
     return text if len(data) <= LONGEST_MESSAGE else data[:LONGEST_MESSAGE].decode("utf-8", "ignore")
 
 
 def _plain_mapping(value: object) -> Any:
-    """Convert read-only mappings for JSON; anything else is a bug of ours and raises."""
+    """Read-only mappings as JSON knows them; anything else is a bug of ours and raises."""
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"a {type(value).__name__} is not JSON")

@@ -36,20 +36,17 @@ BASE, CHECKSUMS = "base", "pins"
 
 
 class ChecksumHistory(NamedTuple):
-    """Recorded checksums of the journals."""
+    """State of protected files, as recorded in the journals."""
 
     checksums: Mapping[str, str]
-    """Checksums of workspace files: path -> sha256."""
+    """Of files of the workspace: path -> sha256."""
     files: Mapping[str, str] | None
     """The workspace when this journal began; None while it begins."""
     first: bool
     """No agent worked in this workspace before this journal."""
 
     def may_trust_now(self, root: str) -> bool:
-        """Return whether --trust-hooks can apply.
-
-        It applies to files from before the agent first worked, and to none that the agent may have written or changed since.
-        """
+        """Return whether --trust-hooks may apply: only before the agent could add or change what is there."""
         # Decision 88: the flag holds for what stood there before the agent first worked.
         if not self.first or self.files is None:
             return self.first
@@ -58,7 +55,7 @@ class ChecksumHistory(NamedTuple):
         return unchanged and hash_control_files(root).keys() == control
 
     def why_unverified(self, registry: HookRegistry) -> str:
-        """Check with which the work began, and which are not asked now, leave it unverified; else empty."""
+        """Checks with which the work began, and which are not asked now, leave it unverified; else empty."""
         repo = registry.repo
         if HOOKS_FILE not in self.checksums or repo.state == TRUSTED:
             return ""
@@ -71,17 +68,17 @@ class ProtectedFiles(NamedTuple):
     checksums: Mapping[str, str]
     """Path -> sha256, empty for one that must not be there. Absolute paths lie outside of the workspace."""
     added: Mapping[str, str]
-    """Checksums of workspace files that no journal has recorded yet."""
+    """Those of the workspace that no journal has recorded yet."""
     companions: Mapping[str, str] | None
-    """Other files in the directory of hooks; None if no hook depends on that directory."""
+    """Other files in the directory of hooks; None if no hook uses that directory."""
     root: str
 
     def changed(self) -> list[str]:
-        """Return the files that differ from their required state."""
+        """Return the protected files that changed."""
         return sorted({*find_changed(self.checksums, self.root), *self._unexpected_files()})
 
     def changed_for(self, hook: Hook) -> list[str]:
-        """Return the changed files that one hook depends on."""
+        """Return the changed files that one hook uses."""
         mine = {*script_paths_of(hook, self.root), *hash_scripts(hook, self.root)}
         mine |= {HOOKS_FILE} if hook.source == REPO else set()
         checksums = {path: digest for path, digest in self.checksums.items() if path in mine or os.path.isabs(path)}
@@ -89,12 +86,12 @@ class ProtectedFiles(NamedTuple):
         return sorted({*find_changed(checksums, self.root), *unexpected})
 
     def missing_for(self, hook: Hook) -> list[str]:
-        """Return missing scripts of a hook in the user's directory of the workspace. The agent must not supply them."""
+        """Scripts of a hook in the user's directory of the workspace that are not there. The agent must not supply them."""
         named = (path for path in script_paths_of(hook, self.root) if _is_control(path))
         return [path for path in named if not os.path.exists(os.path.join(self.root, path))]
 
     def _unexpected_files(self) -> list[str]:
-        """Return the differences in the directory of hooks, where a file may be imported instead of another (decision 87)."""
+        """Return the differences in the directory of hooks: a file next to a script may be imported instead (decision 87)."""
         if self.companions is None:
             return []
         now = {path: digest for path, digest in hash_control_files(self.root).items() if path not in self.checksums}
@@ -104,7 +101,7 @@ class ProtectedFiles(NamedTuple):
 
 
 def refuse_changed_files(protected: ProtectedFiles, task: str, emit: Callable[..., None]) -> None:
-    """Raise Incomplete where a file was changed before this start: the agent may have done it, and so may the user."""
+    """Raises Incomplete where a file was changed before this start: the agent may have done it, and so may the user."""
     if changed := protected.changed():
         emit("hook_tampered", files=changed)
         raise Incomplete(
@@ -115,7 +112,7 @@ def refuse_changed_files(protected: ProtectedFiles, task: str, emit: Callable[..
 
 
 def read_history(begun: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> ChecksumHistory:
-    """Return the checksums recorded in a journal's header and rows. The first one counts."""
+    """Read the header and rows of a journal. The first record of a file counts."""
     checksums, files = dict(begun.get("pins", {})), None
     for row in rows:
         if row["kind"] in (BASE, CHECKSUMS):
@@ -126,7 +123,7 @@ def read_history(begun: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) ->
 
 
 def read_checksums(journal: str) -> Mapping[str, str]:
-    """Return the checksums recorded in a journal, or in the last one set aside: a new start changes none of them."""
+    """Read the journal, or the last one that was set aside: starting again changes none of it."""
     journal = journal if os.path.lexists(journal) else latest_aside(journal) or journal
     repair_tail(journal)
     rows = read_journal(journal)
@@ -136,7 +133,7 @@ def read_checksums(journal: str) -> Mapping[str, str]:
 def build_protected_files(
     registry: HookRegistry, past: ChecksumHistory, planned: Collection[str], root: str
 ) -> ProtectedFiles:
-    """Return the protected files as they are now. `planned` files are the agent's to write, even if a user's hook reads them.
+    """The protected files as they are now. `planned` files are the agent's to write, whatever hook of the user looks at them.
 
     Raises Incomplete where a trusted hook of the workspace runs one of them.
     """
@@ -163,7 +160,7 @@ def build_protected_files(
 
 
 def _refuse_planned(registry: HookRegistry, planned: Collection[str], root: str) -> None:
-    """Refuse a script that the user trusts by its bytes and that the plan has the agent write."""
+    """Raise Incomplete for a trusted script that the plan has the agent write: it cannot be both."""
     for hook in registry.repo.hooks:
         # Decision 78: its bytes cannot be both trusted and written by the agent.
         if both := [path for path in paths_run_by(hook, root) if path in planned and not hook.sandbox]:
@@ -177,18 +174,18 @@ def _refuse_planned(registry: HookRegistry, planned: Collection[str], root: str)
 def _companion_files(
     must: Mapping[str, str], registry: HookRegistry, past: ChecksumHistory, root: str
 ) -> dict[str, str]:
-    """Return the required files next to the scripts: the trusted ones, else the first recorded ones."""
+    """Return the expected other files in the directory of hooks: as trusted, else as first seen."""
     repo = registry.repo
     if repo.beside is not None and repo.is_trusted:
         return {path: digest for path, digest in repo.beside.items() if path not in must}
-    # Decision 87: a file next to a script may be imported instead of another.
+    # Decision 87: a file beside a script may be imported instead of another.
     first = hash_control_files(root) if past.files is None and past.first else past.files or {}
     known = {**first, **past.checksums}
     return {path: known[path] for path in known if _is_control(path) and path not in must and known[path]}
 
 
 def _first_checksum(path: str, now: str, past: ChecksumHistory) -> str | None:
-    """Return the required digest of a newly named file: as before the agent worked. None if it may be the agent's."""
+    """Return the expected digest of a file that is named for the first time; None if the agent may write it."""
     if past.files is not None:
         now = past.files.get(path, ABSENT)
     if not past.first:

@@ -1,4 +1,4 @@
-"""Reasons why a run of the agent ends, in one word each, with their statuses."""
+"""Stop reasons of the agent's runs, each with its status."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ STATUS = MappingProxyType(
 
 
 def describe_reason(reason: str) -> str:
-    """Describe a reason in words; an unknown one stays as it is."""
+    """Return a reason in words; an unknown one stays as it is."""
     return _WORDS.get(reason, reason)

@@ -25,20 +25,13 @@ from phases.acceptance.hook import (
     is_broken,
 )
 from phases.acceptance.hook_executor import HookEvents, HookExecutor, Occasion, select_hooks
-from phases.acceptance.payload import (
-    RunFacts,
-    SessionFacts,
-    ToolFacts,
-    ToolResponse,
-    call_input,
-    session_input,
-)
+from phases.acceptance.payload import RunFacts, SessionFacts, ToolFacts, ToolResponse, call_input, session_input
 from phases.acceptance.stop_reasons import HOOK_STOPPED, HOOK_TAMPERED
 from phases.llm.model import OK, ToolCall
 
 HOOK_BLOCKED = "hook_blocked"
 UNGUARDED = "unguarded"
-"""Record key of a call: hooks that should have watched it, or the calls of its sub-agent, and could not."""
+"""In the record of a call: hooks that should have watched over it, or over the calls of its sub-agent, and could not."""
 _SUBAGENT = "Task"
 _AROUND = (BEFORE_TOOL, AFTER_TOOL, TOOL_FAILED, SUBAGENT_STOP)
 Row = dict[str, Any]
@@ -53,16 +46,14 @@ class ToolHooks:
     executor: HookExecutor
     events: HookEvents
     subagents: Callable[[], SubAgents]
-    """Sub-agents by the journal."""
+    """As the journal tells of them."""
     notify: Callable[[str], None] = lambda text: None
     """Shows the user a line."""
     notified: dict[str, str] = field(default_factory=dict)
-    """Hooks that could not watch over a call, that the user was notified of in this start of the run -> what the call went on
-    without; nothing where it did not go on.
-    """
+    """Hooks without a verdict that the user was notified of -> what the call went on without, if it went on."""
 
     def watch_calls(self) -> bool:
-        """Return whether any hook runs around tool calls."""
+        """Return whether any hook watches tool calls."""
         return any(hook.point in _AROUND for hook in self.hooks)
 
     def are_there_for(self, call: ToolCall) -> bool:
@@ -70,7 +61,7 @@ class ToolHooks:
         return any(select_hooks(self.hooks, point, call.name) for point in _AROUND)
 
     def around(self, call: ToolCall, turn: int, do: Callable[[], Row]) -> Row:
-        """Return the record of a call: refused by a hook, or done. `hooks_say` is for the model; `stopped` ends the run."""
+        """The record of a call: refused by a hook, or done. `hooks_say` is for the model; `stopped` ends the run."""
         answers = self._ask(BEFORE_TOOL, call, turn, None)
         unguarded = self._unguarded(answers)
         stops = [(hook, result) for hook, result in answers if result.status == STOP]
@@ -91,7 +82,7 @@ class ToolHooks:
         return _with_hooks(row, answers, unguarded)
 
     def _unguarded(self, answers: list[tuple[Hook, HookResult]]) -> list[str]:
-        """Return the hooks without a verdict on a call that is done anyway. The user is notified of each once."""
+        """Report the hooks that gave no verdict on a call that is made anyway, each once."""
         faults = []
         for hook, result in answers:
             if not (result.closed or is_broken(result.status, result.fault)):
@@ -122,11 +113,11 @@ class ToolHooks:
             self.events.emit(name, **fields)
 
     def at_start(self, *, resumed: bool) -> list[str]:
-        """Return the messages of the hooks for the model; they cannot stop a session from starting."""
+        """Return what they report for the model; no start hook can stop the run."""
         return self._at_an_end(SESSION_START, RESUME if resumed else STARTUP, "")
 
     def at_end(self, reason: str, detail: str) -> None:
-        """Return the messages of the hooks at the end of a run."""
+        """The same of an end."""
         self._at_an_end(SESSION_END, reason, detail)
 
     def _at_an_end(self, point: str, word: str, detail: str) -> list[str]:
@@ -171,10 +162,7 @@ def _refusal_row(hook: Hook, result: HookResult) -> Row:
 def _with_hooks(row: Row, answers: list[tuple[Hook, HookResult]], unguarded: list[str]) -> Row:
     contexts = [f"{hook.key}: {result.context}" for hook, result in answers if result.context]
     stops = [
-        {
-            "stopped": f"{hook.key}: {result.reason}",
-            "stop_reason": HOOK_TAMPERED if result.tampered else HOOK_STOPPED,
-        }
+        {"stopped": f"{hook.key}: {result.reason}", "stop_reason": HOOK_TAMPERED if result.tampered else HOOK_STOPPED}
         for hook, result in answers
         if result.status == STOP
     ]
@@ -197,19 +185,19 @@ class SubAgents:
     states: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def started(self, task_id: str) -> tuple[SubAgents, bool]:
-        """Record the start of a sub-agent; return whether that changed anything: a known one, or one without an id, does not."""
+        """With one more, and whether that changed anything: one that is known, or has no id, does not."""
         return (self, False) if task_id in self.states else self._with(task_id, RUNNING)
 
     def ended(self, task_id: str, state: str) -> tuple[SubAgents, bool]:
         """Record the end of a sub-agent (succeeded, completed, failed or canceled); return whether that changed anything.
 
-        The last state wins, and an unknown word changes nothing. One without a recorded start counts as started.
+        The last state wins, and any other word changes nothing. A sub-agent that was not seen to start has started too.
         """
         return self._with(task_id, _ENDS[state]) if state in _ENDS else (self, False)
 
     @property
     def counts(self) -> dict[str, int]:
-        """Count the started, running, completed and failed ones."""
+        """started, running, completed and failed."""
         states = list(self.states.values())
         return {"started": len(states), **{state: states.count(state) for state in (RUNNING, COMPLETED, FAILED)}}
 
@@ -225,7 +213,7 @@ def task_id_of(turn: int, call_id: str) -> str:
 
 
 def read_subagents(rows: Iterable[Mapping[str, Any]]) -> SubAgents:
-    """Return the sub-agents of a journal, for a continued run. One that was held back never began."""
+    """Restore the sub-agents of a journal, so that a resumed run counts on. Calls held back never began."""
     asked: dict[str, None] = {}
     results: dict[str, Mapping[str, Any]] = {}
     for row in rows:
@@ -245,7 +233,7 @@ def read_subagents(rows: Iterable[Mapping[str, Any]]) -> SubAgents:
 def events_of(
     before: SubAgents, after: SubAgents, snapshot: Mapping[str, Any], reason: str = "tool_result"
 ) -> list[tuple[str, dict[str, Any]]]:
-    """Return the two events of a change, in order; none without one.
+    """Return the two events of a change, in order; none if nothing changed.
 
     `snapshot`: what else is known of the run at that moment (run_id, todos, …).
     """

@@ -10,7 +10,7 @@ from typing import Any
 
 from phases.acceptance.checks.missing_programs import missing_programs
 from phases.acceptance.stop_reasons import ACCEPTED, HOOK_TAMPERED, STUCK, describe_reason
-from phases.acceptance.todo_list.todos import plan_todos, todo_rows
+from phases.acceptance.todos import plan_todos, todo_rows
 from phases.acceptance.tool_hooks import read_subagents
 from phases.agent.acceptance_setup import Acceptance, build_acceptance, notify_hooks
 from phases.agent.agent_state import AgentEvents, AgentState, Ending, RunTodos, Supervisor, Unsupervised
@@ -96,7 +96,7 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     supervision = "off" if isinstance(state.supervisor, Unsupervised) else "on"
     files = f"{len(session.write)} of {len(session.planned)} planned files"
     logger.info("{} is to write {}; supervision: {}; sandbox: {}", model.name, files, supervision, box.kind)
-    _tell_beforehand(assignment, session, missing)
+    _tell_beforehand(assignment, missing)
     if not session.journal.replaying:
         snapshot.clear()  # of other work: it must not be gone back to
         commands.jobs.forget()
@@ -300,7 +300,7 @@ def _install_packages(
     return packages
 
 
-def _tell_beforehand(assignment: Assignment, session: Session, missing: Sequence[str]) -> None:
+def _tell_beforehand(assignment: Assignment, missing: Sequence[str]) -> None:
     """Tell the user about missing packages, graphics cards and user tests before anything is paid for."""
     if missing:
         told = "what needs it cannot be checked" if len(missing) == 1 else "what needs them cannot be checked"

@@ -156,11 +156,8 @@ class Memory:
         self._recent[-1].append(Message("user", text))
 
     def pin(self, name: str, text: str) -> None:
-        """Pin a message until it is unpinned or replaced."""
+        """Keep a message in every request until another one of this name replaces it."""
         self._pinned[name] = Message("user", text)
-
-    def unpin(self, name: str) -> None:
-        self._pinned.pop(name, None)
 
     def observed(
         self, call_id: str, text: str, files: Mapping[str, Mapping[str, Any]], pictures: tuple[Picture, ...] = ()

@@ -1,4 +1,4 @@
-"""Collect the evidence for each requirement: where code names it, whether a check ran it, whether a test notices a change.
+"""Observe each requirement: where it is in the code, which tests run it, and which changes they notice.
 
-The levels: missing, named, stubbed, executed, tested, guarded. Claims of the code itself do not count.
+The ladder: missing, named, stubbed, executed, tested, guarded. Nothing here believes a word of the code that it looks at.
 """

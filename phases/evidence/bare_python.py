@@ -1,4 +1,4 @@
-"""Python of commands in the sandbox: the standard library, and the tools that watch tests, whatever else this machine has.
+"""The Python of commands in the sandbox: the standard library, and the tools that watch tests, whatever else this machine has.
 
 One small virtual environment in the user's cache directory serves all tasks. What is installed for a task lies in an environment
 of its own, which finds the tools of this one last on its path: what a task brings along comes before them.
@@ -27,7 +27,7 @@ _START_LINE = "import os; os.environ.get('PIPELINE_EVIDENCE') and __import__('ev
 
 
 def bare_python(cache_directory: str) -> str:
-    """Return the directory of the environment, made if it is missing. Raises StorageError."""
+    """Return the directory of the environment, creating it if necessary. Raises StorageError."""
     target = os.path.join(cache_directory, "python", _digest_of_parts())
     if not os.path.exists(target):
         try:
@@ -38,7 +38,7 @@ def bare_python(cache_directory: str) -> str:
 
 
 def make_bare_python(cache_directory: str, own: str) -> str:
-    """Make that environment; inside `own`, in the task, if the user's cache is not writable. Raises StorageError."""
+    """Return the same; use `own`, in the task, if the user's cache is not writable. Raises StorageError."""
     if cache_directory:
         with suppress(StorageError):
             return bare_python(cache_directory)
@@ -46,13 +46,13 @@ def make_bare_python(cache_directory: str, own: str) -> str:
 
 
 def lend_tools(environment: str, bare: str) -> None:
-    """Let another environment, made for a task, find the tools. Raises StorageError."""
+    """Lets another environment, made for a task, find the tools. Raises StorageError."""
     text = f"{packages_in(bare)}\n{_START_LINE}"
     write_without_sync(os.path.join(packages_in(environment), _START), text.encode())
 
 
 def layer_python(own: str, bare: str, target: str) -> str:
-    """Make an environment of the tools and a user's packages, which stay unchanged. Raises StorageError."""
+    """Return an environment with the tools and the packages of one of the user's, which is not changed. Raises StorageError."""
     packages, interpreter = packages_in(target), os.path.realpath(sys.executable)
     lines = [f"import site; site.addsitedir({packages_in(own)!r})", *([packages_in(bare)] if bare else []), _START_LINE]
     try:
@@ -72,7 +72,7 @@ def layer_python(own: str, bare: str, target: str) -> str:
 
 
 def _make_environment(target: str) -> None:
-    """Make it under another name first: of two runs at once, the later one finds what the earlier one made."""
+    """Makes it under another name first: of two runs at once, the later one finds what the earlier one made."""
     os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
     unfinished = tempfile.mkdtemp(prefix="new-", dir=os.path.dirname(target))
     packages = packages_in(unfinished)
@@ -101,7 +101,7 @@ def _make_environment(target: str) -> None:
 
 
 def _copy_distribution(name: str, packages: str) -> None:
-    """Copy what an installed distribution consists of, but for its commands and what starts by itself."""
+    """Copies what an installed distribution consists of, but for its commands and what starts by itself."""
     for file in metadata.distribution(name).files or ():
         source = str(file.locate())
         if file.suffix in (".pyc", ".pth") or ".." in file.parts or not os.path.isfile(source):
@@ -118,7 +118,7 @@ def _configuration(interpreter: str) -> str:
 
 @cache
 def _digest_of_parts() -> str:
-    """Return the digest of the environment's parts: another version of a part needs another environment.
+    """Of all that the environment is made from: with another version of a part, another one is made.
 
     A run has the parts that were there when it began: to read their versions takes half as long as to start a Python.
     """

@@ -11,8 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from phases.evidence.places import CLASS, DATA, FUNCTION, MODULE, VALUE, Place, split_lines
-from phases.evidence.stubs import Function
+from phases.evidence.places import CLASS, DATA, FUNCTION, MODULE, VALUE, Function, Place, split_lines
 from phases.workspace.syntax import parse_python
 
 T = TypeVar("T")
@@ -55,7 +54,7 @@ class _Change(NamedTuple):
     value: object
 
     def mutant(self) -> Mutant:
-        """Return the file with this change; the tree is restored afterwards."""
+        """The file with this change; the tree is as before afterwards."""
         before = self._put(self.value)
         source = ast.unparse(ast.fix_missing_locations(self.tree))
         self._put(before)
@@ -87,7 +86,7 @@ def change_lines(
 
 
 def change_value(place: Place, sources: Mapping[str, str]) -> list[Mutant]:
-    """Return other values for a place: in Python its literal, in a data file the number or word of its line."""
+    """Other values in the place of one: in Python its literal, in a data file the number or word of its line."""
     source = sources.get(place.path, "")
     if place.kind == VALUE and place.value is not None:
         value = place.value
@@ -112,7 +111,7 @@ def change_value(place: Place, sources: Mapping[str, str]) -> list[Mutant]:
 
 
 def _functions_in(tree: ast.Module, places: Sequence[Place]) -> list[Function]:
-    """Return the functions of places: the place itself, all of a class or module."""
+    """The functions of places: the one itself, all of a class or module."""
     found = []
     for node in ast.walk(tree):
         if not isinstance(node, Function):
@@ -127,7 +126,7 @@ def _functions_in(tree: ast.Module, places: Sequence[Place]) -> list[Function]:
 
 
 def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a function, without those of functions within it."""
+    """Everything in a function, but not what is in functions within it."""
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, (*Function.__args__, ast.Lambda, ast.ClassDef)):
             yield child
@@ -135,13 +134,13 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _changes_in(path: str, tree: ast.Module, function: Function) -> Iterator[_Change]:
-    """Yield each possible change of a body. Error messages of a function do not count."""
+    """Yield each place of a body that can be changed. Error messages are left out: they are not part of what it does."""
     for node in _bodies_without_messages(function.body):
         field, value = _other_field(node)
         if field:
-            told = copy.copy(node)
-            setattr(told, field, value)
-            what = f"{_short(node)} → {_short(ast.fix_missing_locations(told))}"
+            changed = copy.copy(node)
+            setattr(changed, field, value)
+            what = f"{_short(node)} → {_short(ast.fix_missing_locations(changed))}"
             yield _Change(path, tree, node.lineno, what, node, field, value)  # type: ignore[attr-defined]
     for block in _blocks_of(function):
         for number, statement in enumerate(block):
@@ -151,7 +150,7 @@ def _changes_in(path: str, tree: ast.Module, function: Function) -> Iterator[_Ch
 
 
 def _other_field(node: ast.AST) -> tuple[str, object]:
-    """Return a node's changeable field and its other value; an empty name if there is none."""
+    """Return the field of a node to change and its other value; an empty name if there is none."""
     if isinstance(node, (ast.BinOp, ast.BoolOp, ast.AugAssign)) and type(node.op) in _SWAPS and not _is_text(node):
         return "op", _SWAPS[type(node.op)]()
     if isinstance(node, ast.Compare) and type(node.ops[0]) in _SWAPS:
@@ -207,14 +206,14 @@ def _short(node: ast.AST) -> str:
 
 
 def _spread(changes: list[T], most: int) -> list[T]:
-    """Return so many of them, evenly spread."""
+    """So many of them, evenly spread."""
     if len(changes) <= most:
         return changes
     return [changes[(2 * number + 1) * len(changes) // (2 * most)] for number in range(most)]
 
 
 def _other_literals(node: ast.expr) -> list[str]:
-    """Return other values of the same type, as source text."""
+    """Other values of the same type, as they are written."""
     try:
         value = ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
@@ -236,7 +235,7 @@ def _other_values(value: object) -> list[object]:
 
 
 def _replace_span(source: str, node: ast.expr, text: str) -> str:
-    """Return the source with the text of one expression replaced."""
+    """The source with the text of one expression replaced."""
     lines = split_lines(source.removeprefix("\ufeff"))
     first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
     head = lines[first].encode()[: node.col_offset].decode()
@@ -245,7 +244,7 @@ def _replace_span(source: str, node: ast.expr, text: str) -> str:
 
 
 def _other_lines(line: str) -> list[str]:
-    """Return a line of data with other values after its name."""
+    """A line of data with another value behind its name."""
     begin = re.search(r"[:=,]\s*", line)
     head, rest = (line[: begin.end()], line[begin.end() :]) if begin else ("", line)
     body, sign, comment = rest.partition("#")

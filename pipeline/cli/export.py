@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from phases.evidence.demands import demands_of
+from phases.evidence.locate import demands_of
 from phases.planning.plan_words import language_of
 from phases.sandbox.git import run_git
 from phases.workspace.backup_tree import latest_aside

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from phases.evidence.demands import demands_of
-from phases.evidence.locate import find_tests, locate_demands, read_sources
+from phases.evidence.locate import demands_of, find_tests, locate_demands, read_sources
 from phases.evidence.places import Place, split_lines
 from phases.evidence.traceability import count_evidence, describe_evidence, describe_judgement
 from phases.planning.plan_words import read_aloud

@@ -214,7 +214,8 @@ class Settings(NamedTuple):
     phase_seconds: int = 0
     """After so many seconds the agent begins no further turn; 0 means no limit."""
     sandbox: str = "required"
-    """required: commands of the agent run in a sandbox or not at all. off: they run with your rights; the report says so."""
+    """required: commands of the agent run in bubblewrap, else under Landlock, or not at all; bubblewrap, landlock, podman, docker
+    or apptainer: in this one or not at all; off: with your rights, and the report says so."""
     batch_usd: float = 0.0
     """No call is made once so much money is spent on all tasks of the tasks folder together; 0 means no limit."""
     supervisor: str = ""

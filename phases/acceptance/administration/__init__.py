@@ -1,1 +1,1 @@
-"""Functions of `pipeline hooks`: list hooks, trust them, run one now, and translate those of other tools. Prints nothing."""
+"""Implement `pipeline hooks`: list, add, trust, test and import hooks. Nothing is printed here."""

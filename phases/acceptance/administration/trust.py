@@ -1,4 +1,4 @@
-"""Describe the offer of `hooks trust`: each hook whole, each script by its digest, and what changed since the last time."""
+"""Build, show and write what `hooks trust` trusts: whole hooks, digests of scripts, and changes since last time."""
 
 from __future__ import annotations
 
@@ -9,26 +9,31 @@ from typing import Any, NamedTuple
 
 from phases.acceptance.administration.discovery import what_runs
 from phases.acceptance.configuration.checksums import ABSENT, UNREADABLE
-from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, build_trust_entry, hash_user_scripts
-from phases.acceptance.configuration.trust_store import read_store, write_trust
+from phases.acceptance.configuration.repo_hooks import (
+    HOOKS_FILE,
+    build_trust_entry,
+    hash_user_scripts,
+    read_store,
+    write_trust,
+)
 from phases.acceptance.hook import COMMAND
 from phases.acceptance.hook_registry import HookSetting
 from pipeline.base.errors import UsageError
 
 REPO_FILE = HOOKS_FILE
-"""File of a workspace's hooks."""
+"""Path of the hooks file within a workspace."""
 _PREFIX = 12
 _SHOWN_APART = ("id", "point", "kind", "params", "sandbox")
 NEW, CHANGED, SAME, GONE = "new", "changed", "as trusted", "gone"
 
 
 class TrustOffer(NamedTuple):
-    """Hooks and scripts that can be trusted."""
+    """The hooks and files of a workspace that can be trusted."""
 
     entry: dict[str, Any]
     """Entry for the store."""
     items: tuple[Mapping[str, Any], ...]
-    """The hooks as they stand in the very bytes that the entry is about."""
+    """The hooks as parsed from the bytes that the entry covers."""
     hooks: Mapping[str, str]
     """Id -> new, changed, as trusted or gone."""
     scripts: Mapping[str, str]
@@ -36,13 +41,13 @@ class TrustOffer(NamedTuple):
     user_scripts: Mapping[str, str]
     """The same, of scripts in the workspace that the user's own hooks name."""
     beside: Mapping[str, str]
-    """The same, of what else lies in the directory of the hooks file."""
+    """The same, of the other files in the directory of the hooks file."""
     fault: str
-    """Reason why the store takes nothing, or empty."""
+    """Fault of the store; empty if it is sound."""
 
     @property
     def nothing_new(self) -> bool:
-        """Return whether everything is trusted unchanged."""
+        """Return whether everything is trusted already."""
         marks = (self.hooks, self.scripts, self.user_scripts, self.beside)
         return {mark for part in marks for mark in part.values()} <= {SAME}
 
@@ -52,7 +57,7 @@ class TrustOffer(NamedTuple):
 
 
 def build_offer(setting: HookSetting, workspace: str, at: str, by: str) -> TrustOffer:
-    """Return what can be trusted in a workspace. Raises UsageError for nothing, HookConfigError if it is invalid."""
+    """Build the offer for a workspace. Raises UsageError if there is nothing, HookConfigError if it cannot be trusted."""
     own = setting.user_hooks()
     store = read_store(setting.store, setting.check_store)
     known = store.entry(workspace)
@@ -80,7 +85,7 @@ def build_offer(setting: HookSetting, workspace: str, at: str, by: str) -> Trust
 
 
 def write_offer(setting: HookSetting, workspace: str, offer: TrustOffer) -> None:
-    """Trust it. Raises TrustRefused."""
+    """Trust the offer. Raises TrustRefused."""
     write_trust(setting.store, workspace, offer.entry, setting.check_store)
 
 
@@ -102,7 +107,7 @@ def offer_lines(offer: TrustOffer, settings_file: str) -> Iterator[str]:
 
 
 def offer_json(offer: TrustOffer) -> dict[str, Any]:
-    """Return the offer for programs."""
+    """Return the offer as JSON."""
     return {
         "hooks_file_sha256": offer.entry["hooks_file_sha256"],
         "hooks": [{"change": offer.hooks[item["id"]], **item} for item in offer.items],
@@ -131,7 +136,7 @@ def _change_marks(now: Mapping[str, str], before: Mapping[str, str]) -> dict[str
 
 
 def _item_facts(item: Mapping[str, Any]) -> Iterator[str]:
-    """Yield all facts of an item, besides its command."""
+    """Yield every field of an item except what it runs."""
     kind = item.get("kind", "builtin")
     yield f"{kind} at {item['point']}"
     if kind == COMMAND:

@@ -1,1 +1,1 @@
-"""Check the work on the disk: changed files, written files, and the built-in check."""
+"""Check the work on the disk: planned files, test runs, missing programs, and the hook that ships."""

@@ -1,1 +1,1 @@
-"""Programs that run inside the sandbox next to the observed code. They import nothing of this program."""
+"""Programs that run in the sandbox next to the observed code. They import nothing of this program."""

@@ -1,4 +1,4 @@
-"""Plugin of pytest that notes each test's lines and result before anything can change them."""
+"""The plugin of pytest that notes each test: which lines are its own, and how it ended, read before anything can change that."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Generator[None, Any, Any]:
-    """Read how a part of a test really ended: the error itself, not the report that hooks of the workspace may have changed."""
+    """Reads how a part of a test really ended: the error itself, not the report that hooks of the workspace may have changed."""
     report = yield  # pytest's own part for unittest hands the error over meanwhile
     item.stash[_SEEN].append(call.when)
     if call.excinfo is not None:
@@ -57,7 +57,7 @@ def _note_end(item: pytest.Item, name: str) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the requested tests, in their order; an unknown name is not a reason to run none."""
+    """Select the requested tests, in their order; an unknown name does not prevent the others from running."""
     if not (wanted := os.environ.get("PIPELINE_ONLY")):
         return
     order = {name: number for number, name in enumerate(json.loads(wanted))}

@@ -1,4 +1,4 @@
-"""Note which test runs which line, and how each test ends. Imported at the start of every Python of a check.
+"""Notes which test runs which line, and how each test ends. Imported at the start of every Python of a check.
 
 PIPELINE_EVIDENCE is the directory for the notes, PIPELINE_WORKSPACE the code that is looked at. A test is called
 `path::Class::test`; a subprocess of a test belongs to the test, and what runs outside of tests belongs to none.
@@ -18,13 +18,11 @@ import line_probes  # type: ignore[import-not-found]
 
 NOTES, WORKSPACE, TEST, LINES = "PIPELINE_EVIDENCE", "PIPELINE_WORKSPACE", "PIPELINE_TEST", "PIPELINE_LINES"
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
-USER_TESTS = "user_tests"
-"""The directory beside the workspace with the tests that the user gave."""
 BEGUN, ENDED = "begun", "ended"
 
 
 def note(row: dict[str, Any]) -> None:
-    """Add a line to the notes of this process."""
+    """Adds a line to the notes of this process."""
     row["command"] = os.environ.get("PIPELINE_COMMAND", "")
     with open(os.path.join(os.environ[NOTES], f"notes.{os.getpid()}.jsonl"), "a", encoding="utf-8") as file:
         file.write(json.dumps(row, separators=(",", ":")) + "\n")
@@ -36,7 +34,7 @@ def note_test(test: str, outcome: str) -> None:
 
 
 def note_session(what: str) -> None:
-    """Note the start or end of a test run, and the import paths in the workspace."""
+    """That a run of tests begins or ends, and where in the workspace it finds modules."""
     workspace = os.path.realpath(os.environ[WORKSPACE])
     inside = [os.path.realpath(path) for path in sys.path]
     paths = [os.path.relpath(path, workspace) for path in inside if f"{path}/".startswith(f"{workspace}/")]
@@ -44,24 +42,24 @@ def note_session(what: str) -> None:
 
 
 def begin_test(test: str) -> None:
-    """Attribute the following lines to this test; empty: to none."""
+    """From here on, what is run is run by this test; empty: by none."""
     _note_lines()
     os.environ[TEST] = test
 
 
 def _note_lines() -> None:
-    """Note which lines ran since the last time, and the test that ran them."""
+    """Notes which lines ran since the last time, and the test that ran them."""
     if lines := line_probes.take():
         note({"ran": os.environ.get(TEST, ""), "lines": lines})
 
 
 def name_test(file: str, parts: list[str]) -> str:
-    """Return `tests/test_a.py::TestB::test_c`; a test with parameters has one name for all of them."""
+    """`tests/test_a.py::TestB::test_c`; a test with parameters has one name for all of them."""
     return "::".join([os.path.relpath(os.path.realpath(file), os.path.realpath(os.environ[WORKSPACE])), *parts])
 
 
 def _watch_unittest() -> None:
-    """Make unittest note its tests. Those that pytest runs are noted by its plugin."""
+    """Has unittest note its tests. Those that pytest runs are noted by its plugin."""
     import unittest
 
     run_test, run_all = unittest.TestCase.run, unittest.TextTestRunner.run
@@ -92,7 +90,7 @@ def _watch_unittest() -> None:
 
 
 def _note_set_up(suite: Any, name: str) -> None:
-    """Attribute the set-up of a class or module of tests to that class or module."""
+    """Attribute the setup of a test class or module to that class or module."""
     usual = getattr(suite, name)
 
     @wraps(usual)
@@ -109,7 +107,7 @@ def _note_set_up(suite: Any, name: str) -> None:
 
 
 def _noted_method(case: Any, call: Callable[[Any], Any], name: str) -> Callable[[Any], Any]:
-    """Wrap a case's call of its test to note the end. unittest itself only counts, and a test can change that."""
+    """Wrap the call of a test so that its end is noted. unittest itself only counts, and a test can change that."""
     import unittest
 
     @wraps(call)

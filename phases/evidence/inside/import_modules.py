@@ -86,7 +86,7 @@ def _import_file(path: str) -> tuple[str, str]:
             importlib.import_module(name)
         except _HARMLESS:
             return "", ""
-        except BaseException as fault:  # noqa: BLE001 - untrusted code may raise anything
+        except BaseException as fault:  # noqa: BLE001 - code of a stranger may raise anything
             if _asks_caller(fault):
                 return "", ""
             found = fault.name or "" if isinstance(fault, ModuleNotFoundError) else ""

@@ -1,7 +1,7 @@
-"""Record which lines of the workspace run, by a probe before each sequence of statements.
+"""Record the lines of the workspace that run: each run of statements in a row is compiled with a probe in front of it.
 
-A probe is one store into a list, 15 ns; a tracer is called at each line, and makes a tight loop three times as slow. A script
-that is not a module is compiled by Python itself before anything can be inserted, so that one file is traced.
+A probe is one store into a list, 15 ns; a tracer is asked at each line, and makes a tight loop three times as slow. A script
+that is not a module is compiled by Python itself before anything can be put into it, so that one file is traced.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TRACED: set[tuple[str, int]] = set()
 
 
 def begin(workspace: str, tell_file: Callable[[str, list[int]], None]) -> None:
-    """Put probes into all later imports from the workspace. `tell_file` gets the possible lines of each file."""
+    """From here on, what is imported from the workspace has probes. `tell_file` is told the lines of each file that could run."""
     root = os.path.realpath(workspace) + os.sep
     usual = SourceFileLoader.get_code
 
@@ -69,7 +69,7 @@ def take() -> dict[str, list[int]]:
 
 
 def _name_inside(root: str, path: str) -> str | None:
-    """Return the path within the workspace, or None."""
+    """Return the path within the workspace; None if it is outside."""
     real = os.path.realpath(path)
     inside = real.startswith(root) and not any(part in _LEFT_OUT for part in real[len(root) :].split(os.sep))
     return real[len(root) :] if inside else None
@@ -88,7 +88,7 @@ class _Compiler:
         ast.fix_missing_locations(tree)
 
     def _with_probes(self, block: list[ast.stmt]) -> list[ast.stmt]:
-        """Return the block with a probe before each run of statements that are passed together."""
+        """Return the block with a probe before each run of statements that execute together."""
         made, run = list[ast.stmt](), list[ast.stmt]()
         for statement in block:
             run.append(statement)
@@ -98,7 +98,7 @@ class _Compiler:
         return [*made, *([self._probe(run), *run] if run else [])]
 
     def _go_into(self, statement: ast.stmt) -> bool:
-        """Put probes into a compound statement; False for a simple one, behind which the next is sure to run."""
+        """Puts probes into a compound statement; False for a simple one, behind which the next is sure to run."""
         if isinstance(statement, Function):
             if not _is_compiled_elsewhere(statement):
                 docstring = statement.body[:1] if _comes_first(statement.body[0]) else []
@@ -135,7 +135,7 @@ def _block(node: ast.AST, name: str) -> list[ast.stmt]:
 
 
 def _comes_first(node: ast.stmt) -> bool:
-    """Return whether nothing may precede it: a docstring, or an import from __future__."""
+    """Return whether a statement must stay first: a docstring, or an import from __future__."""
     is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
     return is_text or (isinstance(node, ast.ImportFrom) and node.module == "__future__")
 
@@ -147,7 +147,7 @@ def _is_compiled_elsewhere(function: Any) -> bool:
 
 
 def _script_inside(root: str) -> tuple[str, str] | None:
-    """Return the script of the workspace in this process, as Python and as the notes name it, or None."""
+    """Return the workspace script that this process runs, as Python and the notes name it; None if there is none."""
     words = iter(sys.orig_argv[1:])
     for word in words:
         if word in ("-W", "-X"):

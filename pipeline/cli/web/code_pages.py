@@ -12,8 +12,7 @@ from contextlib import suppress
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from phases.evidence.demands import demands_of
-from phases.evidence.locate import find_tests, read_sources
+from phases.evidence.locate import demands_of, find_tests, read_sources
 from phases.evidence.places import Place, split_lines
 from phases.evidence.traceability import count_evidence, describe_evidence, describe_judgement, open_requirements
 from phases.pages.results_page import describe_results

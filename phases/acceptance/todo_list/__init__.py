@@ -1,1 +1,0 @@
-"""Todo list: its allowed changes, and its summary."""
