@@ -26,6 +26,9 @@ test: check ## everything that must hold, in minutes
 test-slow: setup ## every test that `make test` leaves out; TORCH=1: papers that need torch, too
 	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -n auto --dist worksteal -m "slow" -rs
 
+test-%: setup ## the fast tests of one package alone, of the folder tests/NAME: `make test-planning`
+	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -n auto --dist worksteal -m "not slow" -rs tests/$*
+
 lock: .venv/program ## requirements.lock: every package of development and CI, by version and hash
 	@.venv/bin/python -m scripts.release lock
 

@@ -69,7 +69,7 @@ def _plan_with_model(inputs: Documents, requests: list[str], ctx: Context) -> di
 
 
 def _todos_of_before(ctx: Context) -> dict[str, Any]:
-    """What a person added to the plan that is changed now; no planner writes todos."""
+    """Return the todos that the user added to the earlier plan; no planner writes todos."""
     if not os.path.lexists(ctx.paths.plan):
         return {}
     try:

@@ -69,7 +69,7 @@ class Report:
 
     @property
     def open_requirements(self) -> tuple[Mapping[str, Any], ...]:
-        """Requirements that are stubs or were not located in the code: id, text and status of each."""
+        """Return the requirements that are stubs or not located in the code: id, text and status of each."""
         return tuple(self.document["requirements"]["open"])
 
 
@@ -224,7 +224,7 @@ def resume(
     approve: Approve | None = None,
     **settings: Any,
 ) -> Report:
-    """Continues a task, by its id or any path in it.
+    """Continue a task, by its id or any path in it.
 
     `only` runs one phase, `redo` runs a phase and everything after it again (both by number or name), and `add_usd` raises
     the task's limit. The rest is as for `run`.

@@ -125,7 +125,7 @@ KNOCKOUTS = (
         "tests/llm/test_agent_models_parts.py -k redact or shape or key or secret",
     ),
     Knockout(
-        "hooks get no addresses with passwords", "phases/acceptance/commands/command_hooks.py",
+        "hooks get no addresses with passwords", "phases/acceptance/command_hooks.py",
         "_PASSWORD.search(own[name]) is not None", "False",
         "tests/acceptance/test_hooks_process.py -k address_with_a_password",
     ),

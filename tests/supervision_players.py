@@ -104,7 +104,7 @@ def checks(files: Mapping[str, str]) -> Action:
     if files.get(path) == f"{path} {RIGHT}":
         return check()
     action = check("tests/test_total.py::test_sum")
-    return replace(action, result=replace(action.result, told=f"test_sum\nassert 2 == 3\n{path}:3: AssertionError"))
+    return replace(action, result=replace(action.result, assertion=f"test_sum\nassert 2 == 3\n{path}:3: AssertionError"))
 
 
 def finish(paths: Sequence[str], opened: int = FIXABLE) -> list[Sequence[Do]]:

@@ -138,7 +138,7 @@ class Supervision:
     def files(self) -> tuple[dict[str, Any], dict[str, Any] | None]:
         """checkpoint.json and task-graph.json."""
         graph = self.state.graph.graph
-        return build_checkpoint(self.state, task="paper", turn=self.state.round, trigger="test", tail=()), to_json(
+        return build_checkpoint(self.state, task="paper", turn=self.state.round, trigger="test"), to_json(
             graph
         )
 

@@ -297,7 +297,7 @@ OPEN_BY_THEMSELVES = {
     "pipeline/cli/archive.py": "the archive that the user names: a link or a pipe is as good",
     "pipeline/cli/export.py": "the file that the user names with -o",
     "pipeline/cli/web/code_pages.py": "a zip in memory",
-    "phases/acceptance/configuration/trust_store.py": "the user's own store, whose owner and mode count as well",
+    "phases/acceptance/configuration/repo_hooks.py": "the user's own store, whose owner and mode count as well",
     "phases/evidence/inside/": "programs of their own, in the sandbox",
     "phases/llm/ledger.py": "the tasks folder itself, to lock it",
     "phases/readers/intake.py": "a zip of the user's, which a link may lead to",

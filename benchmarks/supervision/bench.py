@@ -100,7 +100,7 @@ def _round(bridge, observed, files, calls):
     ended = time.perf_counter()
     files.note([{"schemaVersion": 1, "taskId": "x", "turn": 1, **line} for line in bridge.lines()])
     if out.triggers:
-        files.checkpoint(build_checkpoint(bridge.state, task="x", turn=1, trigger=",".join(out.triggers), tail=()))
+        files.checkpoint(build_checkpoint(bridge.state, task="x", turn=1, trigger=",".join(out.triggers)))
         if bridge.state.graph.graph:
             files.graph(to_json(bridge.state.graph.graph))
     if out.stop:

@@ -25,7 +25,7 @@ from phases.agent.agent_state import Ending
 from phases.agent.assignment import Assignment
 from phases.agent.session import OFFLINE, Session
 from phases.evidence.look import OFF, EvidenceSetting
-from phases.evidence.table import GUARDED
+from phases.evidence.traceability import GUARDED
 from phases.llm.ledger import Ledger
 from phases.llm.model import Model
 from phases.llm.providers import PROVIDERS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from phases.acceptance.chain import Chain
 from phases.acceptance.protected_files import CHECKSUMS
-from phases.acceptance.todo_list.todos import Todo, apply_change
+from phases.acceptance.todos import Todo, apply_change
 from phases.agent.memory import Memory
 from phases.agent.session import FACTS
 from phases.agent.tool_runner import ToolCallStep, ToolRunner

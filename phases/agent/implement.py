@@ -10,7 +10,7 @@ from typing import Any
 
 from phases.acceptance.checks.missing_programs import missing_programs
 from phases.acceptance.stop_reasons import ACCEPTED, HOOK_TAMPERED, STUCK, describe_reason
-from phases.acceptance.todo_list.todos import plan_todos, todo_rows
+from phases.acceptance.todos import plan_todos, todo_rows
 from phases.acceptance.tool_hooks import read_subagents
 from phases.agent.acceptance_setup import Acceptance, build_acceptance, notify_hooks
 from phases.agent.agent_state import AgentEvents, AgentState, Ending, RunTodos, Supervisor, Unsupervised

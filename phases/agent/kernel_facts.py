@@ -146,7 +146,7 @@ class FactExtractor:
             way="" if tests or not failed else kind_of_failure(text),
             limit=limit_of(text, self._own) if failed else "",
             gap=gap_of(text) if tests else None,
-            told=first_assertion(text) if tests else "",
+            assertion=first_assertion(text) if tests else "",
             sound=sound,
         )
 

@@ -10,7 +10,7 @@ from typing import Any
 from phases.acceptance.attempt_report import deciding_files, read_attempts, summarize_checks
 from phases.acceptance.checks.planned_files import file_problems
 from phases.acceptance.stop_reasons import ACCEPTED, COMPLETED, EXHAUSTED, INCOMPLETE, STATUS, WARNING, describe_reason
-from phases.acceptance.todo_list.todos import find_refused_changes
+from phases.acceptance.todos import find_refused_changes
 from phases.agent.agent_state import Ending
 from phases.agent.assignment import Assignment
 from phases.evidence.traceability import count_evidence, open_requirements

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from phases.acceptance.checks.readme_commands import README, describe_command, describe_exit
-from phases.evidence.demands import demands_of, is_value
-from phases.evidence.locate import find_tests, locate_demands
+from phases.acceptance.checks.test_runs import README, describe_command, describe_exit
+from phases.evidence.locate import demands_of, find_tests, is_value, locate_demands
 from phases.evidence.places import MODULE, TEXT, Place, is_test_file, split_lines
 from phases.llm.model import Message
 from phases.planning.model.material import as_data, strip_invisible

@@ -6,7 +6,7 @@ Facts for the kernel are in the journal, so a replay is supervised in the same w
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from phases.agent.assignment import Assignment
@@ -102,7 +102,6 @@ class KernelSupervisor:
     turn: int = 0
     _left: int = 100
     """Percentage of a limit last reported to the model."""
-    _tail: list[dict[str, Any]] = field(default_factory=list)
     _call: Call | None = None
     """Call passed to `refuse` last; None if the kernel is off."""
     missing: tuple[str, ...] = ()
@@ -252,15 +251,13 @@ class KernelSupervisor:
     def _log(self) -> None:
         first = {"schemaVersion": 1, "taskId": self.task, "turn": self.turn}
         lines = [{**first, **line} for line in self.bridge.lines()]
-        most = self.bridge.setting.config.event_timeline.max_events_in_checkpoint
-        self._tail = [*self._tail, *lines][-most:] if most else []
         self.files.note(lines)
 
     def _write_down(self, trigger: str) -> None:
         state = self.bridge.state
         if state.graph.graph:
             self.files.graph(to_json(state.graph.graph))
-        checkpoint = build_checkpoint(state, task=self.task, turn=self.turn, trigger=trigger, tail=tuple(self._tail))
+        checkpoint = build_checkpoint(state, task=self.task, turn=self.turn, trigger=trigger)
         self.files.checkpoint({**checkpoint, "journalRows": len(self.journal.all_rows())})
 
     def _stop(self, stop: Stop) -> None:

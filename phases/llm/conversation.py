@@ -1,4 +1,4 @@
-"""One conversation with a model: what is recorded is not asked again, and what is asked is paid for within the limits."""
+"""One conversation with a model: recorded replies are not asked again, and new ones are paid for within the limits."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ from pipeline.base.jsonl import repair_tail
 from pipeline.base.logs import logger
 
 MOST_REPAIRS = 3
-"""So many replies in a row may be of no use; the next one ends the run."""
+"""Consecutive unusable replies before giving up."""
 _USELESS = (TRUNCATED, EMPTY, MALFORMED, OVERFLOW)
 _AGAIN = "pipeline resume {} (finished work is kept)"
 
 
 class CallFailed(PhaseError):
-    """There is no reply. `what` says why, without the advice for a phase that can only stop."""
+    """There is no reply. `what` gives the reason, without the advice for a phase that can only stop."""
 
     def __init__(self, what: str, advice: str = "", *, flag: str = "") -> None:
         super().__init__(f"{what}; {advice}" if advice else what, flag=flag)
@@ -61,15 +61,15 @@ class CallFailed(PhaseError):
 
 
 class Unusable(CallFailed):
-    """The model answers, and nothing that it says can be used."""
+    """The model answers, but no answer can be used."""
 
 
 class NoRoom(Unusable):
-    """The model thinks for longer than a reply of it may be."""
+    """The model thinks for longer than a reply may be."""
 
 
 class Conversation:
-    """One thread of questions. `turn` counts its replies, those that were of no use among them."""
+    """One thread of questions. `turn` counts its replies, also unusable ones."""
 
     def __init__(
         self,
@@ -103,12 +103,13 @@ class Conversation:
         digest: str,
         lasting: Sequence[int] = (),
     ) -> Reply:
-        """The next reply. Its outcome is ok, or it is of no use: truncated, empty, malformed or overflow; then its `detail`
-        says why, the caller may ask in another way, and MOST_REPAIRS in a row raise Unusable.
+        """Return the next reply.
 
-        Raises PhaseError where the model refuses or cannot be asked, Paused where a limit is reached. `digest` is of all
-        that is asked, and stays with the reply: a strict journal takes it for no other question. `lasting` is as in a
-        Request.
+        Its outcome is ok, or it is unusable: truncated, empty, malformed or overflow; then its `detail` gives the reason, the
+        caller may ask in another way, and MOST_REPAIRS in a row raise Unusable.
+
+        Raises PhaseError if the model refuses or cannot be asked, Paused if a limit is reached. `digest` covers the whole
+        question, and stays with the reply: a strict journal uses it for no other question. `lasting` is as in a Request.
         """
         cut: list[Reply] = []
         while True:
@@ -164,9 +165,7 @@ class Conversation:
         counts = bool(usd) or not self.model.priced
         with self.ledger.alone():
             request = self._affordable(request, tokens, usd)
-            if (
-                counts
-            ):  # a run may be killed in the call, or end beside it: then this note is what it cost (decision 116)
+            if counts:  # a run may be killed in the call, or end during it: then this note is its cost (decision 116)
                 self.ledger.begin(call, self.model.name, tokens, usd)
         before = has_answered(self.ledger.rows(), self.model.name)
         try:
@@ -211,7 +210,7 @@ class Conversation:
         )
 
     def _least(self, request: Request) -> tuple[int, float]:
-        """About what a question costs, without its answer: tokens, dollars."""
+        """Estimate the cost of a question without its answer: tokens, dollars."""
         tokens = _tokens_of_tools(request.tools) + sum(message.tokens for message in request.messages)
         if self.model.priced:
             return tokens, self.model.price(tokens, 0)
@@ -258,7 +257,7 @@ class Record:
     """Journal and listeners of a conversation."""
 
     journal: str
-    """The path of its journal."""
+    """Path of its journal."""
     ledger: Ledger
     in_place: Callable[[], None]
     """Raises where the task was moved, before anything is written into it."""

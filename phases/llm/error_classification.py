@@ -1,4 +1,4 @@
-"""From what a server did instead of answering to one of the outcomes, with words for a person."""
+"""Classify a server's failure into one of the outcomes, with words for the user."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pipeline.base.formats import parse_json
 _TRANSIENT_STATUS = (408, 409, 425)
 _DOWN_STATUS = (502, 503, 504)
 _FIRST_OF_GATEWAYS = 520
-"""From here on: 529 of Anthropic's, and what gateways say of a server behind them that is down."""
+"""First status of gateways: 529 of Anthropic's, and messages on a server behind them that is down."""
 _LONGEST = 300
 _OVERFLOW = re.compile(
     r"context.?length|context.?window|context.?size|maximum context|prompt is too long|input is too long"
@@ -47,7 +47,7 @@ class Server:
     key_variable: str | None = None
     secrets: tuple[str, ...] = field(default=(), repr=False)
     proxy: str = ""
-    """The proxy on the way to it, by host, port and where that is set; empty: none that is known."""
+    """Proxy on the way, by host, port and origin of the setting; empty: none known."""
 
     def quote(self, text: str) -> str:
         """Sanitize external text for one line: redact keys, collapse, truncate."""
@@ -56,7 +56,7 @@ class Server:
 
 
 class ReplyError(PipelineError):
-    """There is no reply to use. It never leaves the adapters: it becomes a Reply with its outcome."""
+    """There is no usable reply. It never leaves the adapters: it becomes a Reply with its outcome."""
 
     def __init__(
         self, outcome: str, detail: str, *, wait: float | None = None, status: int = 0, said: str = ""
@@ -206,7 +206,7 @@ def _parse_error(error: object) -> tuple[str, str]:
 
 
 def _retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Seconds that the server wants to be left alone; None where it says nothing that makes sense."""
+    """Return the delay in seconds that the server asks for, or None without a sensible one."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         told = headers.get(name, "").strip()
         if not told:

@@ -18,7 +18,7 @@ from pipeline.base.jsonl import append_row, read_rows
 FILE = "expected.jsonl"
 _MOST_TASKS = 200
 _USUAL_SHARE = 0.8
-"""Of the tokens of requests: so many are usually read from a provider's cache, where it has one."""
+"""Usual share of request tokens that a provider reads from its cache."""
 _FINISHED = ("completed", "warning", "incomplete")
 _SMALL = 0.005
 _SLOW = {"plan": 3, "implement": 4}
@@ -40,11 +40,11 @@ class Past(NamedTuple):
 
     model: str
     usd: float
-    """A million tokens of the rule of thumb cost so much."""
+    """Cost in dollars of a million tokens of the rule of thumb."""
     tokens_in: float
     tokens_out: float
     cached: float
-    """Of the tokens of requests: how many were read from a cache."""
+    """Share of request tokens that were read from a cache."""
 
 
 class Price(NamedTuple):
@@ -52,7 +52,7 @@ class Price(NamedTuple):
 
     text: str
     usd: tuple[float, float] | None
-    """At least and at most; None: not known."""
+    """Minimum and maximum; None: unknown."""
 
 
 class DryRun(Paused):
@@ -93,7 +93,7 @@ def learn(ledger: str, thread: str) -> list[Past]:
 
 
 def expected_usd(work: Work, model: Model, past: Sequence[Past]) -> float | None:
-    """About what work will cost; None where neither a price nor an earlier task says it."""
+    """Estimate the cost of work; None without a price or an earlier task."""
     if own := [row for row in past if row.model == model.name]:
         return median(row.usd for row in own) * (work.tokens_in + work.tokens_out) / 1e6
     if not model.priced:

@@ -1,4 +1,4 @@
-"""Journals: everything that was paid for or done, on the disk before it is acted on.
+"""Journals: everything paid for or done is on the disk before it has an effect.
 
 The work is walked again from its beginning on resume; as long as the journal has an answer, that answer is taken and
 nothing is asked or done a second time. So a resumed run is the same program, not another one.
@@ -16,15 +16,15 @@ from pipeline.base.jsonl import append_row, read_rows, read_whole_lines, repair_
 from pipeline.base.logs import logger
 
 PAID = "paid"
-"""In the header, under `begun`: [turn, run] pairs. Up to that turn the replies were paid for in that run."""
+"""Header key under `begun`: [turn, run] pairs. Replies up to that turn were paid for in that run."""
 QUESTION = "request"
-"""In the key of a reply: the digest of its question."""
+"""Key of a reply with the digest of its question."""
 _APART = ("run", "begun")
 """Keys of the header about how the work was begun, which do not identify it."""
 
 
 class Journal:
-    """The record of one conversation with a model. `header` says what it is a record of; another header is another run."""
+    """Record of one conversation with a model. `header` identifies the work; another header is another run."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Journal:
         return int(self._rows[0].get("run", 1))
 
     def run_of(self, turn: int) -> int:
-        """In which run the reply of a turn was paid for."""
+        """Return the run in which the reply of a turn was paid for."""
         return run_of(self._rows[0], turn)
 
     @property
@@ -73,12 +73,12 @@ class Journal:
 
     @property
     def next_kind(self) -> str:
-        """Of the record that answers the next step; empty when that is not on the disk."""
+        """Return the kind of the next recorded step; empty if there is none."""
         return str(self._rows[self._next]["kind"]) if self.replaying else ""
 
     @property
     def next_key(self) -> dict[str, Any]:
-        """Of the record that answers the next step; empty when that is not on the disk."""
+        """Return the key of the next recorded step; empty if there is none."""
         return dict(self._rows[self._next]["key"]) if self.replaying else {}
 
     @property
@@ -97,7 +97,7 @@ class Journal:
     def replay_or_record(
         self, kind: str, key: Mapping[str, Any], do: Callable[[], dict[str, Any]], *, durable: bool = True
     ) -> dict[str, Any]:
-        """The recorded result of this step, or the result of doing it now, recorded before it is returned.
+        """Return the recorded result of this step, or do it now and record its result before returning it.
 
         `durable` is False for what changed nothing: a power cut may take its record until the next step is recorded.
         `key` names the step; a record that names another one means that the journal and the program have parted ways.
@@ -143,7 +143,7 @@ class Journal:
 
 
 def read_journal(path: str) -> list[dict[str, Any]]:
-    """The rows of a journal, its header first. Raises PhaseError for a damaged one."""
+    """Return the rows of a journal, its header first. Raises PhaseError for a damaged one."""
     return read_rows(path, _is_record, "a record of a run", _redo_advice(path))
 
 
@@ -153,7 +153,7 @@ def read_journal_lines(path: str) -> list[tuple[bytes, dict[str, Any]]]:
 
 
 def run_of(header: Mapping[str, Any], turn: int) -> int:
-    """In which run the reply of a turn was paid for: a journal that was cut back holds replies of runs before."""
+    """Return the run in which the reply of a turn was paid for: a journal that was cut back has replies of earlier runs."""
     paid = header.get("begun", {}).get(PAID, [])
     return int(next((run for last, run in paid if turn <= last), header.get("run", 1)))
 

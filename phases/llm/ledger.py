@@ -44,11 +44,11 @@ _CUT_OFF = "the run ended in this call; what it cost is an estimate"
 _LONGEST_PARTIAL = 4000
 _RAISED_BY = {"max_usd": "add_usd"}
 _RESERVED: dict[str, dict[str, float]] = {}
-"""Of each ledger, what the calls under way cost at least, by thread."""
+"""Minimum cost of the open calls of each ledger, by thread."""
 _CENT, _ROUNDING = 100, 1e-9
 # decision 112: planning and references ask models side by side, each with a ledger of its own.
 _LOCKS: dict[str, threading.RLock] = {}
-"""One for each ledger that this process has opened: other processes are kept out by the lock of the task."""
+"""Locks of the ledgers that this process has opened: the lock of the task keeps other processes out."""
 
 
 Waited = TypeVar("Waited")
@@ -101,7 +101,7 @@ class Ledger:
 
     @property
     def task(self) -> str:
-        """The name of the task, as it is typed in a shell."""
+        """Return the name of the task, as typed in a shell."""
         return shlex.quote(os.path.basename(os.path.dirname(os.path.dirname(self._path))))
 
     def next_run(self, thread: str) -> int:
@@ -110,7 +110,7 @@ class Ledger:
         return 1 + max((row["run"] for row in self._rows if row["thread"] == thread), default=0)
 
     def enforce_limits(self, model: Model, thread: str = "", usd: float = 0.0, *, most: float = 0.0) -> float:
-        """Reserves what the next call of a thread costs, until its row is there: `most`, or as much of it as is left.
+        """Reserve the cost of a thread's next call until its row is written: `most`, or the rest of the budget.
 
         Returns what is left in dollars, infinity without a limit: more the call may not cost. Raises Paused where a limit is
         reached or has no room for `usd`, which it costs at least: then it must not be made. Raises PhaseError for a limit
@@ -188,7 +188,7 @@ class Ledger:
         return self._rows
 
     def used(self) -> dict[str, float]:
-        """Of every limit that is set, how much is used up."""
+        """Return the used-up part of every limit that is set."""
         self._catch_up()
         spent = self.spent
         amounts: dict[str, Callable[[], float]] = {
@@ -201,7 +201,7 @@ class Ledger:
 
     def begin(self, call: LedgerCall, model: str, tokens_in: int, usd: float) -> None:
         """Note a call before it is made, with the least that it costs: it counts, should the run end in it."""
-        # decision 116: a signal reaches no thread, and kill -9 nobody, so the call is noted before it is made.
+        # decision 116: no thread notices a signal, or any process kill -9, so the call is noted before it is made.
         self._in_place()
         row = self._row(call, model, Reply(TRANSIENT, "", (), tokens_in, usd=usd, detail=_CUT_OFF))
         self._begun[call.thread] = row["at"], tokens_in
@@ -209,7 +209,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Inside, no other task of the folder takes from the limit for all: reserve and note a call here."""
+        """Keep other tasks of the folder from the shared limit: reserve and note a call inside."""
         # without it, as many tasks as run side by side would each take the last of the money (decision 215)
         if not self._limits.get("batch_usd"):
             yield

@@ -18,9 +18,9 @@ from pipeline.base.jsonl import read_rows
 
 ZERO = {"calls": 0, "tokens_in": 0, "tokens_cached": 0, "tokens_out": 0, "usd": 0.0, "seconds": 0.0}
 EXPECTED = "expected"
-"""In a row: how many tokens the request was thought to have."""
+"""Row key with the expected tokens of the request."""
 RESERVED = "reserved"
-"""In a note of a call under way: how many dollars are kept for it. It is of no use in a row."""
+"""Note key with the dollars reserved for an open call. Rows do not use it."""
 _FIRST_REPLY = 500
 _UNTRIED, _MARGIN = 1.25, 1.1
 _INFINITE = float("inf")
@@ -63,7 +63,7 @@ def is_row(row: Mapping[str, Any]) -> bool:
 
 
 def sum_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """calls, tokens, money and seconds of some rows, added up."""
+    """Add up calls, tokens, money and seconds of some rows."""
     total = dict(ZERO)
     for row in rows:
         for name in ZERO:
@@ -81,8 +81,7 @@ def has_answered(rows: Iterable[Mapping[str, Any]], model: str) -> bool:
 
 
 def longest_reply(rows: Iterable[Mapping[str, Any]], thread: str, model: str) -> int:
-    """Of all replies of a model to a kind of thread, in tokens: the next one may be as long. Those that were cut off, too: with
-    less room they would be cut off again."""
+    """Return the longest reply of a model to a kind of thread, in tokens, also among replies that were cut off."""
     kind = thread.partition("-")[0]
     own = (row for row in rows if row["model"] == model and row["thread"].partition("-")[0] == kind)
     return max((int(row["tokens_out"]) for row in own if row["outcome"] in (OK, TRUNCATED)), default=_FIRST_REPLY)
@@ -103,7 +102,7 @@ def usd_a_token(rows: Iterable[Mapping[str, Any]], model: str) -> float:
 
 _LARGEST = 65536
 _LIVE: set[str] = set()
-"""The notes of calls that this very process makes."""
+"""Notes of this process's calls."""
 
 
 def note_open_call(ledger: str, row: Mapping[str, Any]) -> None:
@@ -145,7 +144,7 @@ def sum_reserved(ledger: str) -> float:
 
 
 def _is_directory(path: str) -> bool:
-    """A link is none: the task directory may come from anybody."""
+    """Return whether it is a directory and not a link: the task directory is untrusted."""
     return os.path.lexists(path) and stat.S_ISDIR(os.lstat(path).st_mode)
 
 

@@ -21,7 +21,7 @@ MOST_TOKENS = 16_384
 _BYTES_A_TOKEN = 3
 _LONGEST_REPLY = 131_072
 _notified: set[str] = set()
-"""The models whose window this process said to be assumed."""
+"""Models whose assumed window this process has reported."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Message:
     reasoning: Mapping[str, Any] = field(default_factory=dict)
     """Parts before the text, as in the reply."""
     pictures: tuple[Picture, ...] = ()
-    """Of a message of a user or a tool. A model that sees none gets a line of words for each."""
+    """Pictures of a message of a user or a tool. A model that sees none gets a line of words for each."""
 
     @cached_property
     def digest(self) -> bytes:
@@ -64,7 +64,7 @@ class Request:
     tools: Sequence[Mapping[str, Any]] = ()
     """name, description, parameters (a JSON schema) each."""
     schema: Mapping[str, Any] | None = None
-    """The reply should be one JSON value that fits this schema; a server that cannot be told so is asked without it."""
+    """Schema for the reply as one JSON value; left out for a server without that feature."""
     most_tokens: int = MOST_TOKENS
     """Length limit: a longer reply is cut off and unusable."""
     thread: str = ""
@@ -80,7 +80,7 @@ class Request:
     flex: bool = False
     """True if a slower answer at a lower price will do. Left out for a server without such a tariff for the model."""
     lasting: Sequence[int] = ()
-    """The places of messages up to which later questions will be the same: where a provider's cache is worth marking."""
+    """Positions of messages up to which later questions will be the same: where a cache mark is worthwhile."""
     most_usd: float = 0.0
     """Maximum cost of all tries of this question together; 0: no limit. Not sent."""
     worst_usd: float = 0.0
@@ -99,21 +99,21 @@ class Reply:
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     tokens_in: int = 0
-    """All tokens of the request, those from the provider's cache among them."""
+    """All tokens of the request, including those from the provider's cache."""
     tokens_cached: int = 0
     tokens_out: int = 0
     usd: float = 0.0
     detail: str = ""
     wait: float | None = None
-    """Of rate_limited, unavailable and transient: after how many seconds the server wants to be asked again, where it said so."""
+    """Delay in seconds that the server asks for, of rate_limited, unavailable and transient."""
     reasoning: Mapping[str, Any] = field(default_factory=dict)
     """The model's thoughts, if the server sends them: returned to it word for word (reasoning.py)."""
     room: int = 0
-    """Of a reply that was cut off while the model still thought: how many tokens it might have had; else 0."""
+    """Room of a reply that was cut off during thinking; else 0."""
     limit: int = 0
-    """Of a request that was refused for the length of its reply: how long one may be, in the server's words; else 0."""
+    """Longest reply by the server, of a request refused for that; else 0."""
     window: int = 0
-    """Of a request that was too long: the window, in the server's words; else 0."""
+    """Window by the server, of a request that was too long; else 0."""
 
 
 class Room(NamedTuple):
@@ -137,9 +137,9 @@ class Model(Protocol):
     """Anything that answers."""
 
     name: str
-    """As in the setting `model`."""
+    """Name as in the setting `model`."""
     detail: str
-    """For a person: what answers, and where."""
+    """Description of the model and its server for the user."""
     secrets: tuple[str, ...]
     """Keys that no file may contain. Replies are free of them already; other texts are not."""
     priced: bool
@@ -149,11 +149,11 @@ class Model(Protocol):
 
     @property
     def window(self) -> int:
-        """Tokens that request and reply may have together."""
+        """Return the tokens that request and reply may have together."""
         ...
 
     def ask(self, request: Request) -> Reply:
-        """One reply. A failure is a reply too, with its outcome; nothing is raised but Interrupted."""
+        """Ask for one reply. A failure is a reply too, with its outcome; only Interrupted is raised."""
         ...
 
     def check(self) -> Reachability:
@@ -167,7 +167,7 @@ class Model(Protocol):
 
 @runtime_checkable
 class Finite(Protocol):
-    """A model that has only so much to say: rules that write a scaffold, or a recording."""
+    """A model with a limited supply of replies: rules that write a scaffold, or a recording."""
 
     def is_over(self, thread: str, turn: int) -> bool:
         """Return whether the model has no reply for this turn, so that a refusal cannot be fixed."""
@@ -224,7 +224,7 @@ def sees_pictures(model: Model) -> bool:
 
 
 def describe_pictures(message: Message) -> Message:
-    """The message in words alone."""
+    """Return the message with its pictures in words."""
     told = [f"[{picture.describe()}, and you are shown none]" for picture in message.pictures]
     return replace(message, text="\n".join([message.text, *told]), pictures=()) if told else message
 
@@ -264,7 +264,7 @@ def as_model(value: object) -> Model | None:
 
 
 def tokens_of(text: str) -> int:
-    """About how many tokens a text has: on the high side, because the tokenizers differ and none is at hand."""
+    """Estimate the tokens of a text, on the high side: tokenizers differ, and none is available here."""
     return len(text.encode("utf-8", "replace")) // _BYTES_A_TOKEN + 1
 
 
@@ -286,13 +286,13 @@ def reply_to_json(reply: Reply) -> dict[str, Any]:
 
 _RARE = ("reasoning", "room", "limit", "window")
 OWNER = "model"
-"""The key of `reasoning` that says whose it is: another model cannot check a signature, and may refuse it."""
+"""Key of `reasoning` with its owner: another model cannot check a signature, and may refuse it."""
 BESIDE = ("model", "about", "prompt")
 """Journal keys next to a reply: its model, its purpose, and the version of its prompt."""
 
 
 def reply_from_json(row: Mapping[str, Any]) -> Reply:
-    """A reply from the journal or a recording."""
+    """Return a reply from the journal or a recording."""
     calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in row["calls"])
     told = row.get("reasoning")
     reasoning = told if isinstance(told, dict) else {}

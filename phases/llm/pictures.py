@@ -1,4 +1,4 @@
-"""Pictures beside the text of a message: known by their first bytes, kept as files by their digest."""
+"""Pictures next to the text of a message: recognized by their first bytes, kept as files by their digest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.base.errors import PipelineError
 from pipeline.base.files import make_directory, read_bytes, write_durable
 
 LARGEST_PICTURE, LONGEST_SIDE = 3_500_000, 8_000
-"""In bytes and in pixels: what every vendor takes."""
+"""Limits that every vendor accepts, in bytes and in pixels."""
 _PIXELS_A_TOKEN, _FEWEST, _MOST = 500, 1_000, 5_000
 _PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
 _SIZES_IN_JPEG = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
@@ -28,7 +28,7 @@ class Picture:
     media: str
     """image/png, image/jpeg, image/gif or image/webp."""
     width: int
-    """In pixels, as is `height`."""
+    """Width in pixels, as is `height`."""
     height: int
     data: bytes = field(repr=False)
 
@@ -38,7 +38,7 @@ class Picture:
 
     @property
     def tokens(self) -> int:
-        """About how many tokens it costs, on the high side: vendors count pixels or tiles, each in a way of its own."""
+        """Estimate the tokens of a picture, on the high side: vendors count pixels or tiles in different ways."""
         return min(_MOST, max(_FEWEST, self.width * self.height // _PIXELS_A_TOKEN))
 
     @cached_property
@@ -78,7 +78,7 @@ def why_not_shown(picture: Picture) -> str:
 
 @dataclass(frozen=True)
 class PictureStore:
-    """The pictures that a model was shown, in a directory of the task."""
+    """Pictures shown to a model, in a directory of the task."""
 
     directory: str
     in_place: Callable[[], None]

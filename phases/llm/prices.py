@@ -58,7 +58,7 @@ UNKNOWN = Tariff()
 
 
 def tariff_of(name: str, own: Mapping[str, Any], where: str = "prices.yaml") -> Tariff:
-    """The price of a model, by its whole name or the longest `prefix*`; the user's own table goes first. Raises UsageError.
+    """Return a model's price by its whole name or the longest `prefix*`; the user's table goes first. Raises UsageError.
 
     A model whose name ends in a date costs what the same name without it does. What else is known of it comes along.
     """

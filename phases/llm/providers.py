@@ -105,7 +105,7 @@ def address_of(provider: Provider, base_url: str) -> str:
     try:
         parts = urlsplit(address)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is no number, or half an IPv6 address
+    except ValueError:  # a port that is not a number, or half an IPv6 address
         usable = False
     if (
         not usable

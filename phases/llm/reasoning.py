@@ -130,7 +130,7 @@ def order_blocks(text: str, reasoning: Mapping[str, Any], calls: Sequence[Any]) 
     sizes = [row.get("characters") for row in rows if row.get("type") == "text"]
     told = all(isinstance(size, int) and size >= 0 for size in sizes) and sum(filter(None, sizes)) == len(text)
     if not told or sum(row.get("type") == "tool_use" for row in rows) != len(rest):
-        # A key was taken out of the text, or somebody wrote the row: what must come first does.
+        # A key was redacted from the text, or the row was edited: what must come first does.
         rows = [row for row in rows if row.get("type") in THINKING] + [{"type": "text", "characters": len(text)}]
     for row in rows:
         if row.get("type") in THINKING:

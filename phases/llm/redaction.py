@@ -64,7 +64,7 @@ def redact_text(text: str, secrets: Sequence[str] = ()) -> str:
 
 
 def redact_reply(reply: Reply, secrets: Sequence[str] = ()) -> Reply:
-    """A reply without keys: in its text, its detail, and the calls at any depth."""
+    """Return a reply without keys: in its text, its detail, and the calls at any depth."""
     calls = tuple(
         ToolCall(
             redact_text(call.id, secrets).replace(REDACTED, "redacted"),  # providers allow no brackets in an id

@@ -1,4 +1,4 @@
-"""A model behind a server, as the agent sees it: asked patiently, priced, and with no key of ours in what it says.
+"""Model behind a server: asked patiently, priced, and with our keys redacted from its replies.
 
 Nothing else waits for a server; tenacity holds the policy.
 """
@@ -106,11 +106,11 @@ class Windows(NamedTuple):
     """Known sizes of a model's window; 0: unknown."""
 
     said: int
-    """By the user."""
+    """Window by the user."""
     listed: int
-    """In the price table, under the vendor's name."""
+    """Window in the price table, under the vendor's name."""
     usual: int
-    """Of that model, whoever serves it."""
+    """Usual window of that model on any server."""
     asked: Callable[[], int]
     """Ask a server in its own way, besides its list of models."""
 
@@ -140,7 +140,7 @@ class ServedModel:
     def window(self) -> int:
         """Return the window by the user, else by recorded work, the vendor's table, the server, or the usual one.
 
-        Raises PhaseError where nobody knows it: with a guess, a paper would be planned from notes and nobody would see it.
+        Raises PhaseError if it is unknown: with a guess, a paper would be planned from notes unnoticed.
         """
         known = self._windows.said or self._recorded or self._windows.listed
         if self._refused_at:
@@ -167,7 +167,7 @@ class ServedModel:
         self._refused_at = min(window, self._refused_at or window)
 
     def ask(self, request: Request) -> Reply:
-        """One reply, after as many tries as make sense. Nothing is raised but Interrupted."""
+        """Return one reply, after as many tries as make sense. Only Interrupted is raised."""
         if self._fault:
             return Reply(FATAL, detail=self._fault)
         with_pictures = any(message.pictures for message in request.messages)
@@ -219,7 +219,7 @@ class ServedModel:
 
 
 FLEX_SECONDS = 900.0
-"""So long a reply at the flex tariff may take to begin, as its vendor has it."""
+"""Time limit for the start of a reply at the flex tariff, by its vendor."""
 THINKS = 32_768
 """First reply limit of a reasoning model."""
 
@@ -283,7 +283,7 @@ def ask_patiently(
 
 
 class _WaitAsTold(wait_base):
-    """As long as the server's Retry-After says, else exponentially longer."""
+    """Wait as long as the server's Retry-After, else exponentially longer."""
 
     def __init__(self, chance: Callable[[], float]) -> None:
         self._chance, self._grow = chance, wait_exponential(multiplier=1.0, max=30.0)

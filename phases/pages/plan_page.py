@@ -1,4 +1,4 @@
-"""The page on which a plan is reviewed: what is uncertain first, then its tables, then each row beside its page of the paper."""
+"""The page on which a plan is reviewed: what is uncertain, its tables, and each row next to its page of the paper."""
 
 from __future__ import annotations
 
@@ -27,45 +27,45 @@ from pipeline.base.formats import Markdown
 
 PAGE_START = page_start("review")
 _DOUBT = re.compile(r"(?:line [0-9]+: )?([RCVEX][0-9]+): ")
-"""A doubt begins with the line of the file, which is for an editor, and the id of its row."""
+"""The line of the file and the row's id, with which a doubt begins."""
 Row = Mapping[str, Any]
 _LINE = 8.0
-"""Points: what stands this close is on one line."""
+"""Points: marks this close are on one line."""
 _NEAR = 0.012
-"""Of a page's height: tags that stand closer in the margin share a line."""
+"""Share of a page's height: tags this close in the margin share a line."""
 
 
 class Reviewed(NamedTuple):
-    """All that the page shows."""
+    """The content of the page."""
 
     plan: Row
     paper: Markdown
     digest: str
     standing: str
-    """In a word: open, approved, …"""
+    """Open, approved, …"""
     command: str
-    """What the review of this task is typed as: `pipeline review paper`."""
+    """The command that reviews this task: `pipeline review paper`."""
     doubts: Sequence[str] = ()
     difference: Sequence[str] = ()
     """Lines that begin with +, ~ or -, against the version before."""
     pictures: Mapping[int, Picture] = {}
-    """By the number of the page; a page without one is shown by its text."""
+    """Page number -> picture; a page without one is shown as text."""
     places: Mapping[str, Sequence[QuotePlace]] = {}
-    """Id of a row -> where its words stand on the pictures."""
+    """Row id -> places of its words on the pictures."""
     floats: Mapping[str, Picture] = {}
     """Pictures of the paper's figures and tables, by label."""
     is_drawn_later: bool = False
-    """Whether the page asks for its pictures by itself."""
+    """The page requests its pictures itself."""
 
 
 def render_review(shown: Reviewed) -> str:
-    """The page, as HTML. It runs nothing and loads nothing."""
+    """Return the page, as HTML. It runs and loads nothing."""
     values = {**describe_plan(shown), "commands": _list_commands(shown)}
     return render_file(PAGE_START, shown.plan["paper"]["title"], "plan_file.html", values, ("uncertain", "paper"))
 
 
 def describe_plan(shown: Reviewed) -> dict[str, Any]:
-    """What the template of a plan shows."""
+    """Return the values of the template."""
     plan = without_only_page(shown.plan)
     values = {
         "plan": plan,
@@ -111,13 +111,13 @@ _SECTIONS = (
 
 
 def _split_doubt(line: str) -> tuple[str, str]:
-    """The id of its row, and what is said of it."""
-    found = _DOUBT.match(line)
-    return (found.group(1), line[found.end() :]) if found else ("", line)
+    """Return the id of a doubt's row, and its text."""
+    match = _DOUBT.match(line)
+    return (match.group(1), line[match.end() :]) if match else ("", line)
 
 
 def _list_commands(shown: Reviewed) -> list[tuple[str, str]]:
-    """Commands to paste, with ids of this very plan."""
+    """Return commands to paste, with ids of this plan."""
     requirement = next((row["id"] for row in shown.plan["requirements"]), "R1")
     value = next((row["id"] for row in shown.plan.get("values", ())), "V1")
     rows = [
@@ -134,7 +134,7 @@ def _list_commands(shown: Reviewed) -> list[tuple[str, str]]:
 
 
 def _describe_target(shown: Reviewed, place: str, rows: Sequence[Row]) -> dict[str, Any]:
-    """A table of expected results; the condition that all of its rows have stands once."""
+    """Return a table of expected results; a condition that all rows share is given once."""
     conditions = {str(row.get("condition") or "") for row in rows}
     drawn = shown.floats.get(str(rows[0]["table"]).partition(", part ")[0])
     return {
@@ -155,7 +155,7 @@ def _list_files(plan: Row) -> list[Row]:
 
 
 def describe_sheets(shown: Reviewed) -> list[dict[str, Any]]:
-    """The pages of the paper in their order, each with what is taken from it; then page 0, of what stands on none."""
+    """Return the pages of the paper, each with the rows taken from it; last page 0, with rows from no page."""
     numbers = sorted({*shown.pictures, *(int(mark.group(1)) for mark in PAGE_MARK.finditer(shown.paper.text))})
     rows = [*shown.plan["requirements"], *shown.plan.get("values", ())]
     targets = shown.plan.get("expected_results", ())
@@ -181,7 +181,7 @@ def describe_sheets(shown: Reviewed) -> list[dict[str, Any]]:
 
 
 def _page_of_steps(paper: Markdown, component: Row) -> int:
-    """The page on which the longest step of a component stands; that of the component where it is on none."""
+    """Return the page of a component's longest step; the component's own page if there is none."""
     step = max(component["steps"], key=len)
     place = paper.text.find(step[:200], paper.body_start)
     marks = [mark for mark in PAGE_MARK.finditer(paper.text, paper.body_start) if mark.start() < place]
@@ -189,7 +189,7 @@ def _page_of_steps(paper: Markdown, component: Row) -> int:
 
 
 def _group_rows(shown: Reviewed, rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Each requirement and value, where the marks lead to; values of one quote stand together."""
+    """Return each requirement and value that a mark links to; values of one quote are grouped."""
     texts = [" ".join(str(row["text"]).split()) for row in rows if "text" in row]
     made = []
     for _, group in groupby(rows, key=lambda row: row["id"] if "text" in row else row["source"]["quote"]):
@@ -202,15 +202,15 @@ def _group_rows(shown: Reviewed, rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 def _describe_row(shown: Reviewed, row: Row) -> dict[str, Any]:
     if "text" in row:
-        names = {one["id"]: one["name"] for one in shown.plan.get("components", ())}
+        names = {item["id"]: item["name"] for item in shown.plan.get("components", ())}
         status = "" if row["status"] == "stated" else row["status"]
-        told = [row["kind"], names.get(row.get("component", ""), ""), status]
+        parts = [row["kind"], names.get(row.get("component", ""), ""), status]
     else:
         condition = row.get("condition", "")
-        told = [write_printed(row), f"of {row['owner']}", "" if condition == row["owner"] else condition, row["kind"]]
+        parts = [write_printed(row), f"of {row['owner']}", "" if condition == row["owner"] else condition, row["kind"]]
     section = row["source"]["section"]
-    # the page stands above all of its rows
-    about = " · ".join(one for one in (*told, name_place(row) if section == "review" else section) if one)
+    # the page is shown once, above its rows
+    about = " · ".join(item for item in (*parts, name_place(row) if section == "review" else section) if item)
     return {**row, "about": about, "is_lost": not _is_marked(shown, row)}
 
 
@@ -220,12 +220,12 @@ def _is_marked(shown: Reviewed, row: Row) -> bool:
 
 
 def _place_on(shown: Reviewed, row: Row, number: int, columns: int) -> tuple[bool, bool, float, float]:
-    """Where a row stands among those of its page: column by column, from the top; what is not found last."""
+    """Return the sort key of a row on its page: column by column, from the top; rows not found come last."""
     boxes = _boxes_on(shown, row["id"], number)
     if not boxes:
         return True, False, 0.0, 0.0
     left, top, _, bottom = boxes[0]
-    # what begins on one line is in the order of the words
+    # rows on one line are in the order of their words
     return False, columns > 1 and left >= _middle(shown, number), round((top + bottom) / 2 / _LINE), left
 
 
@@ -234,7 +234,7 @@ def _middle(shown: Reviewed, number: int) -> float:
 
 
 def _count_columns(shown: Reviewed, rows: Sequence[Row], number: int) -> int:
-    """Two, unless a mark crosses the middle of the page."""
+    """Return two, unless a mark crosses the middle of the page."""
     boxes = [box for row in rows for box in _boxes_on(shown, row["id"], number)]
     margin = 0.06 * shown.pictures[number].box[2] if boxes else 0.0
     crosses = (box[0] < _middle(shown, number) - margin and box[2] > _middle(shown, number) + margin for box in boxes)
@@ -253,7 +253,7 @@ def _describe_picture(shown: Reviewed, number: int) -> dict[str, Any]:
 
 
 def describe_figure(shown: Reviewed, number: int) -> dict[str, Any]:
-    """The size of a page's picture, the marks over it, and the tags in the margin beside their first lines."""
+    """Return the size of a page's picture, its marks, and the tags in the margin next to their first lines."""
     _, _, width, height = shown.pictures[number].box
     marks: list[dict[str, Any]] = []
     tags: list[tuple[bool, float, list[str]]] = []
@@ -261,8 +261,8 @@ def describe_figure(shown: Reviewed, number: int) -> dict[str, Any]:
     for row in (*shown.plan["requirements"], *shown.plan.get("values", ())):
         boxes = _boxes_on(shown, row["id"], number)
         for at, box in enumerate(boxes):
-            # where two rows quote the same words, the tint stands once
-            again = any(_covers(one, box) for one in drawn)
+            # words that two rows quote are tinted once
+            again = any(_covers(other, box) for other in drawn)
             drawn.append(box)
             left, top, right, bottom = box
             place = {"x": left, "y": top, "width": right - left, "height": bottom - top}
@@ -291,7 +291,7 @@ def _add_tag(tags: list[tuple[bool, float, list[str]]], is_right: bool, down: fl
 
 
 def _covers(one: Box, other: Box) -> bool:
-    """Whether most of a box is under another."""
+    """Return whether most of a box is under another."""
     across = min(one[2], other[2]) - max(one[0], other[0])
     down = min(one[3], other[3]) - max(one[1], other[1])
     area = (other[2] - other[0]) * (other[3] - other[1])
@@ -299,7 +299,7 @@ def _covers(one: Box, other: Box) -> bool:
 
 
 def _cut_page(shown: Reviewed, number: int) -> list[Block]:
-    """The text of a page, with the words marked that rows quote."""
+    """Return the blocks of a page, with the quotes of the rows marked."""
     rows = {row["id"]: row for row in (*shown.plan["requirements"], *shown.plan.get("values", ()))}
     here = {name: row for name, row in rows.items() if row["source"]["page"] == number}
     quotes = sorted(find_quotes(shown.paper, here, dict.fromkeys(here, "demand")))

@@ -48,7 +48,7 @@ class View:
     take_over_asked: bool = False
     running: bool = False
     damage: tuple[str, ...] = ()
-    """What could not be read: file, line, reason."""
+    """Unreadable content: file, line, reason."""
 
     @property
     def empty(self) -> bool:
@@ -56,7 +56,7 @@ class View:
 
     @property
     def over(self) -> bool:
-        """Whether the report belongs to this run, and not to an earlier start that was resumed."""
+        """Return whether the report belongs to this run, and not to an earlier start that was resumed."""
         last = [line["round"] + (line["reason"] == "checkpoint_resumed") for line in self.events[-1:]]
         return self.report is not None and not self.running and max(last, default=0) <= self.report["rounds"]
 
@@ -73,7 +73,7 @@ class View:
 
     @property
     def turns(self) -> int:
-        """The last turn that the files record."""
+        """Return the last recorded turn."""
         known = [line["turn"] for line in self.events[-1:]] + ([self.report["rounds"]] if self.report else [])
         return int(max(known, default=0))
 
@@ -150,8 +150,8 @@ class _Reader:
 # The timeline.
 
 _SIGNALS: Mapping[str, tuple[str, str]] = {
-    "tool_repeat_fail": ("a call", "{n} turns brought nothing new, and one call keeps failing: {about}"),
-    "no_progress": ("", "{n} turns brought nothing new"),
+    "tool_repeat_fail": ("a call", "{n} turns produced nothing new, and one call keeps failing: {about}"),
+    "no_progress": ("", "{n} turns produced nothing new"),
     "file_loop": ("one file", "{about} was edited {n} times, and the checks fail as before"),
     "goal_drift": ("", "{n} consecutive turns touched no planned file, test or check"),
     "scope_creep": ("they are not named", "{n} files outside the plan were written: {about}"),
@@ -233,7 +233,7 @@ class TimelineRow(NamedTuple):
     kind: str
     text: str
     times: int = 1
-    told: str = ""
+    message: str = ""
     """The whole text that the model read."""
     key: str = ""
     """Neighbours with the same key are one row."""
@@ -251,7 +251,7 @@ def timeline_rows(events: Sequence[Document]) -> list[TimelineRow]:
             continue
         row = _row_of(event)
         near = [at for at in range(max(0, len(rows) - _LOOK_BACK), len(rows)) if rows[at].key == row.key]
-        if near and not row.told and all(other.kind == row.kind for other in rows[near[-1] :]):
+        if near and not row.message and all(other.kind == row.kind for other in rows[near[-1] :]):
             old = rows[near[-1]]
             times = 1 if row.kind == "signal" else old.times + 1  # a signal counts itself
             rows[near[-1]] = row._replace(first=old.first, times=times)
@@ -291,9 +291,14 @@ def _row_of(event: Document) -> TimelineRow:
         text = text.replace("{rest}", rest.replace("/", " of ")).replace("{since}", str(payload.get("since", "?")))
         why = ", ".join(map(describe_reason, named)) or _REASONS.get(rest.strip().partition(":")[0], "")
         text += (f": {why}" if why else "") + (f" ({describe_reason(about)})" if about else "")
-    text, told = one_line(text, _LONGEST_TEXT), payload.get("text") if event["event"] == TimelineEvent.RECOVER else ""
+    text, message = (
+        one_line(text, _LONGEST_TEXT),
+        payload.get("text") if event["event"] == TimelineEvent.RECOVER else "",
+    )
     key = one_line(f"{word} {about}" if signals else text)
-    return TimelineRow(turn, turn, mode_after(event), kind, text, told=told if isinstance(told, str) else "", key=key)
+    return TimelineRow(
+        turn, turn, mode_after(event), kind, text, message=message if isinstance(message, str) else "", key=key
+    )
 
 
 def _signals_in(reason: str) -> list[str]:

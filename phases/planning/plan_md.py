@@ -26,13 +26,14 @@ from phases.planning.plan_words import (
     write_ids,
     write_value,
 )
+from phases.planning.quotes import is_reworded
 from pipeline.base.text_escaping import escape_text, shorten_text
 
 MOST_LINES = 150
 PLAN_MD = "plan.md"
 """Beside initial_plan.txt: nothing reads it back, and nobody becomes stale by it."""
 _WHOLE = "initial_plan.txt"
-_LONGEST, _LONGEST_WHAT, _LONGEST_STEP, _MOST_LISTINGS = 600, 200, 240, 8
+_LONGEST, _LONGEST_WHAT, _LONGEST_STEP, _LONGEST_QUOTE, _MOST_LISTINGS = 600, 200, 240, 120, 8
 _WIDTHS = {"name": 32, "value": 24, "unit": 8, "condition": 28}
 """Columns of a cell of the settings, at most; the whole of it is in initial_plan.txt."""
 _HTML = re.compile(r"<(?=[A-Za-z/!?])")
@@ -133,8 +134,9 @@ def _doubts(plan: Row) -> list[str]:
     """What is uncertain with the rows that it is about, and what the paper leaves open with what is assumed."""
     lines = []
     for what, rows in group_doubts(plan):
-        lines.append(f"- {_plain(what)}")
-        lines += [f"  - **{one}** {_plain(said, _LONGEST_WHAT)}" for one, said in rows]
+        ids = [one for one, _ in rows if one.startswith("R")]  # a section of their own has their words
+        lines.append(f"- {_plain(what)}{f' ({write_ids(ids)})' if ids else ''}")
+        lines += [f"  - **{one}** {_plain(said, _LONGEST_WHAT)}" for one, said in rows if one not in ids]
     open_rows = [row for row in plan["requirements"] if row["status"] == "missing"]
     open_values = [row for row in plan.get("values", ()) if row.get("status", "stated") == "missing"]
     lines += [f"- **{row['id']}** {_plain(row['text'])} ({ABSENT})" for row in open_rows]
@@ -144,11 +146,18 @@ def _doubts(plan: Row) -> list[str]:
 
 
 def _requirements(plan: Row) -> list[str]:
-    lines = []
+    reworded = any(map(is_reworded, plan["requirements"]))
+    lines = (
+        ["These are the planner's words; a quote is the paper's, and may prove only a part of its row.", ""]
+        if reworded
+        else []
+    )
     for row in plan["requirements"]:
         if row["status"] != "missing":
-            told = ", ".join(filter(None, (_place(row), row["status"] if row["status"] != "stated" else "")))
-            formula = f" {_plain(read_formula(row['formula']))}" if row.get("formula") else ""
+            status = row["status"] if row["status"] != "stated" else ""
+            status = f"quote: “{_plain(row['source']['quote'], _LONGEST_QUOTE)}”" if is_reworded(row) else status
+            told = ", ".join(filter(None, (_place(row), status)))
+            formula = f": {_plain(read_formula(row['formula']))}" if row.get("formula") else ""
             lines.append(f"- **{row['id']}** {_plain(row['text'])}{formula}{f' ({told})' if told else ''}")
     return lines
 

@@ -26,6 +26,12 @@ def quote_of(row: Mapping[str, Any]) -> str:
     return start[: start.find(" ", _START) % (2 * _START)]
 
 
+def is_reworded(row: Mapping[str, Any]) -> bool:
+    """Return whether a requirement is in its planner's words, of which the quote may support only a part."""
+    quote, text = (" ".join(str(said or "").split()) for said in (row["source"]["quote"], row.get("text")))
+    return bool(quote and text) and row.get("status") == "stated" and not text.startswith(quote)
+
+
 def find_nearly(quote: str, text: str) -> tuple[int, int] | None:
     """Start and end of the place where the quote stands with at most one wrong letter in twenty; None where there is none.
 

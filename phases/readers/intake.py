@@ -338,7 +338,6 @@ def _walk_directory(directory: str, limit: int) -> tuple[dict[str, bytes], list[
 
 
 def _printable_name(name: str) -> str:
-    """Return a file name as printable text."""
     return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 

@@ -167,7 +167,6 @@ def _without_comments(start: bytes) -> bytes:
 
 
 def _text_kind(start: bytes, *, whole: bool, anyway: bool) -> Kind:
-    """Classify a text by its first stretch, whose last character may be cut."""
     try:
         text = start.decode("utf-8-sig") if whole else start[: start.rfind(b"\n") + 1 or None].decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -88,7 +88,6 @@ def lower_headings(page: str, title: str, highest: int) -> str:
 
 
 def _replace_surrogates(text: str) -> str:
-    """Replace lone surrogates, which no file can hold."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

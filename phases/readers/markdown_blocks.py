@@ -290,7 +290,6 @@ def render_script(text: str, sign: str) -> str:
 
 
 def _resolve_address(href: str, base: str) -> str:
-    """Return the absolute address of an anchor if it is another web page."""
     href = "".join(href.split())
     if not href or href.startswith("#") or len(href) > _LONGEST_ADDRESS:
         return ""

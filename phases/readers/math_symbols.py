@@ -100,7 +100,6 @@ def _sign_tex(sign: str) -> str:
 
 
 def _letter_in_font(sign: str, name: list[str]) -> str:
-    """Return a letter of the mathematical alphabets as a plain letter in a font."""
     plain = unicodedata.normalize("NFKC", sign)
     if plain == sign or len(plain) != 1:
         return sign

@@ -294,7 +294,6 @@ def _find_captions(
 
 
 def _has_lines(text: str, row: Mapping[str, Any]) -> bool:
-    """Return whether the fence of an algorithm holds more than its caption."""
     return "```" in (said := text[row["start"] : row["end"]]) and len(said.split("\n")) > _FEWEST_LINES
 
 
@@ -337,7 +336,6 @@ def _find_equations(text: str, start: int, places: Positions) -> list[dict[str, 
 
 
 def _bare_formulas(text: str, start: int) -> Iterator[tuple[tuple[int, int], str, str]]:
-    """Yield span, number and text of each unmarked formula on lines of its own."""
     lines = text[start:].split("\n")
     begins = list(accumulate((len(line) + 1 for line in lines), initial=start))
     for first, last in find_bare_formulas(lines).items():
@@ -375,7 +373,6 @@ def references_of(block: str) -> list[dict[str, str]]:
 
 
 def _split_at_labels(paragraph: str) -> list[str]:
-    """Split a paragraph at lines that begin with a label."""
     starts = [match.start() for match in _START.finditer(paragraph)]
     if len(starts) < 2:
         return [paragraph]

@@ -132,7 +132,6 @@ def find_quotes(
 
 
 def _ask_worker(job: str, path: str, task: dict[str, Any], run: RunWorker) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the worker's answers with the indexes of their questions."""
     output = run([job, path], json.dumps(task).encode(), SECONDS).output
     for line in output.splitlines():
         try:

@@ -104,7 +104,6 @@ def read_input(kind: str, source: InputFile, *, reader: str = "") -> Reading:
 
 
 def _call(place: str, *arguments: Any) -> Any:
-    """Call a function of this package named as `module:function`; only what is needed is imported."""
     module, _, function = place.partition(":")
     return getattr(import_module(f"phases.readers.{module}"), function)(*arguments)
 

@@ -71,7 +71,6 @@ def _section_spans(text: str, sections: list[dict[str, Any]]) -> list[tuple[dict
 
 
 def _split_span(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Split a long span at the last empty line, else the last line end, before the limit."""
     pieces = []
     while end - start > LONGEST:
         window = text[start : start + LONGEST]

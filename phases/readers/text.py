@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -16,7 +15,8 @@ from pipeline.base.plain_yaml import parse_yaml
 _FRONT = re.compile(r"\A---\n((?:[A-Za-z_][\w-]*:[^\n]*\n|[ \t-][^\n]*\n)+)---\n")
 _GIVEN_TITLE = re.compile(r"^title:[ \t]*(.+?)[ \t]*$", re.MULTILINE)
 _NAME_KEYS = ("name", "given-names", "given", "surname", "family")
-_PAGE_FOOT = re.compile(r"^\S.*\[Page [0-9]+\]$")
+_PAGE_BREAK = re.compile(r"(?<!\n)\n+\S[^\n]*\[Page [0-9]+\][\n\f]*(?:\S[^\n]* {3}[^\n]*\n+)?")
+"""Foot of a page in a paginated text, such as an RFC, with the running head of the next one."""
 _INDENTED = " " * 3
 _EDGE_HEADING = re.compile(r"[^\W\d_](?:\S| (?! )){0,80}$")
 _CENTRED = re.compile(r" {4,40}[^\W_](?:\S| (?! )){0,80}$")
@@ -39,7 +39,7 @@ def read_text(content: bytes, *, markdown: bool) -> Reading:
     # front matter is not part of the text, but names title and authors
     front = _FRONT.match(text) if markdown else None
     known = _parse_front(front.group(1)) if front else {}
-    body = text[front.end() :] if front else text if markdown else _with_headings(_without_page_breaks(text))
+    body = text[front.end() :] if front else text if markdown else _with_headings(_PAGE_BREAK.sub("\n\n", text))
     match = _TITLE.search(FENCED.sub("", body))
     title = str(known.get("title") or (match.group(1) if match else "")).strip()
     if known.get("title") and match:
@@ -68,7 +68,6 @@ def _parse_front(front: str) -> dict[str, Any]:
 
 
 def _names_in(value: Any) -> Iterator[str]:
-    """Yield the names in `authors` of front matter: one text, or a list of texts and mappings."""
     for author in (
         value if isinstance(value, list) else re.split(r"[,;]\s|\band\b", value) if isinstance(value, str) else ()
     ):
@@ -114,19 +113,6 @@ def read_requirement(content: bytes) -> Reading:
         first if len(first) <= _LONGEST_TITLE else first[:_LONGEST_TITLE].rpartition(" ")[0] or first[:_LONGEST_TITLE]
     )
     return replace(reading, reader="requirement 1", title=title or None)
-
-
-def _without_page_breaks(text: str) -> str:
-    """Remove the page feet of a paginated text, such as an RFC, and the running head behind each."""
-    lines = text.replace("\f", "\n").split("\n")
-    feet = [index for index, line in enumerate(lines) if _PAGE_FOOT.match(line)]
-    if len(feet) < 2:
-        return text
-    heads = [next((at for at in range(foot + 1, len(lines)) if lines[at].strip()), foot) for foot in feet]
-    [(usual, count)] = Counter(lines[head] for head in heads).most_common(1)
-    dropped = {*feet, *(head for head in heads if count > 1 and lines[head] == usual)}
-    kept = "\n".join(line for index, line in enumerate(lines) if index not in dropped)
-    return re.sub(r"\n{4,}", "\n\n", kept)
 
 
 def _with_headings(text: str) -> str:

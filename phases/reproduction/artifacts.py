@@ -1,4 +1,4 @@
-"""What an experiment left in results/NAME/ or results/: predictions, measurements, reported figures. All of it is hostile.
+"""Read the files that an experiment left in results/NAME/ or results/, and look for copied figures. All files are hostile.
 
 predictions.csv   result,y_pred[,y_true][,y_score][,seed][,row]   one prediction a line
 measurements.csv  result,value[,seed]                             one raw measurement a line; `name` for `result` will do
@@ -33,9 +33,9 @@ class Predictions(NamedTuple):
     """Of one result and one seed, in the order in which they were written."""
 
     rows: list[str]
-    """What each is of; empty strings where the file does not say."""
+    """Label of each row; empty strings if the file has none."""
     true: list[str]
-    """As the code has it; empty where it says none."""
+    """True labels according to the code; empty if it has none."""
     predicted: list[str]
     scores: list[float]
     """Empty where there are none."""
@@ -74,21 +74,21 @@ def read_artifacts(directory: str, metrics: str) -> Artifacts:
 
 
 def read_labels(data: bytes) -> dict[tuple[str, str], str]:
-    """The true labels of a file with the columns row, y_true and perhaps seed: (seed, row) -> label. Raises ValueError."""
-    found: dict[tuple[str, str], str] = {}
+    """Return the true labels of a file with the columns row, y_true and perhaps seed: (seed, row) -> label. Raises ValueError."""
+    labels: dict[tuple[str, str], str] = {}
     for row in _table(data, ("row", "y_true")):
         key = (row.get("seed", ""), row["row"])
-        if key in found:
+        if key in labels:
             raise ValueError(f"two labels for row {key[1]}")
-        found[key] = row["y_true"]
-    return found
+        labels[key] = row["y_true"]
+    return labels
 
 
 def to_number(text: str) -> float:
-    """A finite number. Raises ValueError."""
+    """Return a finite number. Raises ValueError."""
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"{text[:40]} is no number to count with")
+        raise ValueError(f"{text[:40]} is not a finite number")
     return value
 
 
@@ -150,13 +150,13 @@ def _result_of(row: Mapping[str, str]) -> str:
 
 
 def _table(data: bytes, needed: Sequence[str]) -> Iterator[dict[str, str]]:
-    """The rows of a CSV file with a line of names. Raises ValueError, with the line."""
+    """Yield the rows of a CSV file with a line of names. Raises ValueError, with the line."""
     heads, lines = _read_table(data, needed)
     return (dict(zip(heads, cells, strict=True)) for cells in lines)
 
 
 def _read_table(data: bytes, needed: Sequence[str]) -> tuple[list[str], Iterator[list[str]]]:
-    """The names of the columns of a CSV file, and its lines as lists of as many cells. Raises ValueError, with the line."""
+    """Yield the names of the columns of a CSV file, and its lines as lists of as many cells. Raises ValueError, with the line."""
     text = io.StringIO(data.decode("utf-8-sig", "replace"), newline="")
     reader = csv.reader(text)
     try:
@@ -184,7 +184,7 @@ def _lines_of(reader: Any, width: int) -> Iterator[list[str]]:
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?[0-9]+(?:[.,][0-9]+)?(?:[eE][-+]?[0-9]+)?(?![\w])")
 _FEW_DIGITS = 3
-"""A figure of fewer digits stands in any code by chance."""
+"""Figures with fewer digits occur in any code by chance."""
 _SAME = 1e-9
 _FEW_ROWS = 20
 _LARGEST_FOLDED = 1e15
@@ -202,32 +202,32 @@ _CONVERSIONS = ("float", "round", "abs", "int", "Decimal", "Fraction", "str")
 def find_constants(
     code: Mapping[str, bytes], figures: Mapping[str, float], known: Sequence[float]
 ) -> dict[str, list[str]]:
-    """Where the code holds the paper's figures, by the ids of the figures: `path:line`, in the order of the files.
+    """Return where the code contains the paper's figures, by figure id, as `path:line` in the order of the files.
 
-    A figure is also held as a share of 1, as what is missing to 1 or 100, and as the result of arithmetic on constants.
-    `known` are values that the code must hold because the plan says so.
+    A figure also counts as a share of 1, as its complement to 1 or 100, and as the result of arithmetic on constants. `known`
+    are values that the plan requires.
     """
     forms = [
         (form, name)
         for name, value in figures.items()
-        if count_digits(value) >= _FEW_DIGITS and not any(_is_same(value, one) for one in known)
+        if count_digits(value) >= _FEW_DIGITS and not any(_is_same(value, number) for number in known)
         for form in {value, value / 100, value * 100, 100 - value, 1 - value, 1 - value / 100}
         if form
     ]
     forms.sort()
-    found: dict[str, list[str]] = {}
+    places: dict[str, list[str]] = {}
     for path, data in code.items():
         text = data.decode("utf-8", "replace")
         for line, value in _constants_of(text) if path.endswith(".py") else _numbers_of(text):
             for name in _look_up(forms, abs(value)):
                 place = f"{path}:{line}"
-                if place not in found.setdefault(name, []):
-                    found[name].append(place)
-    return found
+                if place not in places.setdefault(name, []):
+                    places[name].append(place)
+    return places
 
 
 def find_copied_labels(groups: Mapping[str, Predictions], code: Mapping[str, bytes]) -> str:
-    """Says which column of a file that the code was given the predictions of a result are copied from; empty: of none."""
+    """Return the column of a given file that a result's predictions are copied from; empty if there is none."""
     for seed, group in groups.items():
         wanted = group.predicted
         if len(wanted) < _FEW_ROWS or len(set(wanted)) < 2:
@@ -236,7 +236,7 @@ def find_copied_labels(groups: Mapping[str, Predictions], code: Mapping[str, byt
             if path.endswith((".csv", ".tsv")) and (column := _equal_column(data, wanted, path)):
                 return f"its predictions{f' of seed {seed}' if seed else ''} are column {column} of {path}"
         if group.true and group.true == wanted:
-            return "every prediction equals the label that stands beside it"
+            return "every prediction equals its label"
     return ""
 
 
@@ -260,7 +260,7 @@ def _is_same(one: float, other: float) -> bool:
 
 
 def _constants_of(text: str) -> Iterator[tuple[int, float]]:
-    """Every number of Python code, what comes of arithmetic on numbers, and the numbers in its strings."""
+    """Yield every number of Python code, the results of arithmetic on numbers, and the numbers in strings."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -277,7 +277,7 @@ def _constants_of(text: str) -> Iterator[tuple[int, float]]:
 
 
 def _fold(node: ast.expr, depth: int = 0) -> float | None:
-    """The value of an expression of numbers alone; None where it is anything else."""
+    """Return the value of an expression of numbers; None for any other expression."""
     if depth > 20:
         return None
     if isinstance(node, ast.Constant):
@@ -311,15 +311,15 @@ def _fold_operation(node: ast.BinOp, depth: int) -> float | None:
 
 def _numbers_of(text: str) -> Iterator[tuple[int, float]]:
     for number, line in enumerate(text.split("\n"), 1):
-        for found in _NUMBER.finditer(line):
+        for match in _NUMBER.finditer(line):
             try:
-                yield number, float(found[0].replace(",", "."))
+                yield number, float(match[0].replace(",", "."))
             except ValueError:
                 continue
 
 
 def _equal_column(data: bytes, wanted: Sequence[str], path: str) -> str:
-    """The name or number of a column whose values these are, in this order; empty where there is none."""
+    """Return the name or number of the column with these values in this order; empty if there is none."""
     delimiter = "\t" if path.endswith(".tsv") else ","
     try:
         rows = list(csv.reader(io.StringIO(data.decode("utf-8", "replace")), delimiter=delimiter))

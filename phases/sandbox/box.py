@@ -1,4 +1,4 @@
-"""The values of the sandbox: what a command may touch, what it may use up, how it ended."""
+"""Values of the sandbox: access, limits and result of a command."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Limits(NamedTuple):
     disk: int = 4 * _GIB
     """Size limit of the workspace at the end; a name counts as 4 KiB at least."""
     file: int = 2 * _GIB
-    """Of each file."""
+    """Size limit of each file."""
     scratch: int = _GIB
-    """Of the private /tmp, and as much of shared memory."""
+    """Size limit of the private /tmp, and the same of shared memory."""
     output: int = 64 * 2**20
 
 

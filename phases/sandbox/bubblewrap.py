@@ -1,4 +1,4 @@
-"""The command line of bubblewrap: what there is inside it."""
+"""Build the command line of bubblewrap."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def wrap_command(box: Box, python: Sequence[str], command: Iterable[str], *, net
             argv += ["--ro-bind", path, path]
     argv += ["--proc", "/proc", "--dev", "/dev", *_tmpfs_options(box.limits.scratch, "/dev/shm")]  # noqa: S108 - its own
     argv += _tmpfs_options(box.limits.scratch, TMP)
-    # code_base is never among them: what `cat` prints, nobody could name in the report (decision 105).
+    # code_base is never among them: the report could not name what `cat` prints (decision 105).
     for path in (*python[1:], *box.all_readable):
         if not is_in_system(path):
             argv += ["--ro-bind", path, path]

@@ -1,4 +1,4 @@
-"""The command lines of podman, docker and apptainer: the same view of the system that bubblewrap gives, in a container.
+"""Build the command lines of podman, docker and apptainer, with bubblewrap's view of the system in a container.
 
 There is no image to fetch: a container begins with an empty root, and the system of this machine is mounted in it, read-only.
 """
@@ -201,7 +201,7 @@ def _podman_options() -> list[str]:
 
 
 def _docker_options(box: Box) -> list[str]:
-    """Its containers are children of a daemon, so the daemon holds them too: /tmp and shared memory count as memory there."""
+    """Return docker's own options: its daemon holds the containers, so /tmp and shared memory count as memory there."""
     most = box.limits.memory + 2 * box.limits.scratch
     user = f"{os.getuid()}:{os.getgid()}"
     return ["--user", user, "--memory", str(most), "--memory-swap", str(most), "--pids-limit", str(box.limits.threads)]
@@ -228,14 +228,14 @@ def _is_new_docker() -> bool:
 
 
 def _plain(path: str) -> str:
-    """A path as the options of containers can hold it. Raises ValueError."""
+    """Return a path that the options of containers can hold. Raises ValueError."""
     if any(sign in path for sign in ',:"\n'):
         raise ValueError(f"a container cannot be given {path!r}: a comma, a colon or a quote is in its name")
     return path
 
 
 def _most_processes(box: Box) -> str:
-    """The kernel counts all threads of a user, here and elsewhere. By itself an engine asks for more than it may be given."""
+    """Return the limit on processes: the kernel counts all threads of a user, and an engine's default may exceed its own."""
     hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
     most = count_threads_of_user() + box.limits.threads
     most = most if hard == resource.RLIM_INFINITY else min(most, hard)
@@ -243,7 +243,7 @@ def _most_processes(box: Box) -> str:
 
 
 def _root_links() -> dict[str, str]:
-    """The links in the root of this system, like /bin to usr/bin."""
+    """Return the links in the root of this system, like /bin to usr/bin."""
     return {path: os.readlink(path) for path in SYSTEM if os.path.islink(path)}
 
 

@@ -69,7 +69,7 @@ def split_data(setting: str) -> list[tuple[str, str]]:
 
 
 def parse_data(setting: str) -> tuple[DataFolder, ...]:
-    """The folders and files among them. Raises UsageError."""
+    """Return the folders and files in the setting. Raises UsageError."""
     pairs = [(name, path) for name, path in split_data(setting) if not IS_ADDRESS.match(path)]
     for name, path in pairs:
         if not os.path.exists(path):

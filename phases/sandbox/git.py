@@ -104,7 +104,7 @@ def _why_unusable(*, network: bool) -> str | None:
 
 
 def _git_variables() -> dict[str, str]:
-    """Settings as variables stand over those of any repository, and need no quoting."""
+    """Return git settings as variables: they override those of any repository, and need no quoting."""
     found = {
         "GIT_ALLOW_PROTOCOL": "https",
         "GIT_ASKPASS": "true",

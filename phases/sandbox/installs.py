@@ -104,7 +104,7 @@ def measure_store(store: str) -> int:
 
 
 def read_requirement(text: str) -> str | None:
-    """A line of a plan as an installer takes it: `Torch (>=2.0)` is torch>=2.0, `numpy 1.26` numpy==1.26.
+    """Return a plan's line as an installer takes it: `Torch (>=2.0)` is torch>=2.0, `numpy 1.26` numpy==1.26.
 
     Empty: there is nothing to install, as for Python itself and its own modules. None: more than one thing can be meant.
     """
@@ -192,7 +192,7 @@ def lock_wheels(
     until: str = "",
     cpu: bool = False,
 ) -> LockResult:
-    """Resolves packages and installs none: install_wheels then installs just these. The same arguments; raises PipelineError."""
+    """Resolve packages without installing: install_wheels, with the same arguments, installs these. Raises PipelineError."""
     _refuse_what_is_unsafe(packages, kind)
     store = store if store and kind in MOUNTED else directory
     asked, wanted = _digest_of(packages, until, cpu=cpu)

@@ -158,7 +158,7 @@ def _start_bubblewrap(
 def _start_supervised(
     box: Box, shell: list[str], variables: Mapping[str, str], take: Taker, scratch: str
 ) -> SupervisedProcess:
-    """Without namespaces: the kernel's rules alone, or none, and a parent that ends every child."""
+    """Start without namespaces: the kernel's rules alone, or none, and a parent that ends every child."""
     python = find_interpreter(box)
     names = os.path.join(scratch, "bin")
     os.mkdir(names)
@@ -186,7 +186,7 @@ def _run_in_container(
     *,
     network: bool,
 ) -> CommandResult:
-    """Under a supervisor, because an engine is a process like others; what a daemon runs for it ends with its standard input."""
+    """Run a container's engine under a supervisor, as any process; a daemon's part ends with its standard input."""
     remove_leftovers(box.kind)
     name = os.path.basename(scratch)
     words = ["first:", *_limit_words(box), f"cd:{box.workspace}", *seccomp_words(alone=False)]

@@ -31,9 +31,9 @@ class LockedPackage(NamedTuple):
     name: str
     version: str
     sha256: tuple[str, ...]
-    """Of each file that it may come in."""
+    """Digest of each possible file."""
     bytes: int | None = None
-    """Of the largest of these files; None where the index does not say."""
+    """Size of the largest of these files; None if the index does not state it."""
 
 
 class LockResult(NamedTuple):
@@ -45,11 +45,11 @@ class LockResult(NamedTuple):
     output: str
     """Output of uv; empty with a lock."""
     addresses: tuple[str, ...] = ()
-    """Of the indexes that were asked, without what opens them; none: uv's own default."""
+    """Addresses of the indexes, without credentials; none: uv's own default."""
 
 
 def parse_pylock(data: bytes) -> tuple[LockedPackage, ...]:
-    """The packages of a pylock.toml (the standard's lock file, as uv writes it). Raises ValueError for anything else."""
+    """Parse a pylock.toml (the standard's lock file, as uv writes it). Raises ValueError for anything else."""
     found = []
     for row in tomllib.loads(data.decode("utf-8")).get("packages", []):
         wheels = row.get("wheels", [])
@@ -115,7 +115,7 @@ def _path_of(directory: str, of: str) -> str:
 
 
 def describe_packages(packages: Sequence[Mapping[str, Any]], asked: Sequence[str]) -> str:
-    """`torch 2.5.1 (850 MB), tqdm 4.70 and 24 that these need; 2.4 GB to download`. `asked`: as an installer takes them."""
+    """Return `torch 2.5.1 (850 MB), tqdm 4.70 and 24 that these need; 2.4 GB to download`; `asked` in an installer's form."""
     names = {_normalize_name(match[0]) for text in asked if (match := _NAME.match(text))}
     own = [row for row in packages if _normalize_name(row["name"]) in names]
     told = ", ".join(f"{row['name']} {row['version']}{_in_brackets(row['bytes'])}" for row in own)

@@ -40,7 +40,7 @@ class OrphanWatch:
         """Start the process. Raises OSError."""
         self._connection, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._launches = count(1)  # of all threads: each gets a number that no other has
-        # It ends by itself, and nobody waits for it; a paper of a batch, which is a fork, has one of its own.
+        # It ends by itself, and is not waited for; a paper of a batch, which is a fork, has one of its own.
         os.register_at_fork(after_in_child=self._connection.close)
         with theirs:
             theirs.set_inheritable(True)
@@ -53,18 +53,18 @@ class OrphanWatch:
             )
 
     def announce(self, info: socket.socket) -> int:
-        """Before a launch: `info` is where bubblewrap tells of its first process. The number of the launch."""
+        """Announce a launch before it: `info` is where bubblewrap reports its first process. Returns its number."""
         launch = next(self._launches)
         with contextlib.suppress(OSError):
             socket.send_fds(self._connection, [b"open %d" % launch], [info.fileno()])
         return launch
 
     def name(self, launch: int, pid: int) -> None:
-        """After it: which process bubblewrap is."""
+        """Report which process bubblewrap is, after the launch."""
         self._send(b"pid %d %d" % (launch, pid))
 
     def forget(self, launch: int) -> None:
-        """At its end."""
+        """Forget a launch after its end."""
         self._send(b"done %d" % launch)
 
     def _send(self, message: bytes) -> None:
@@ -134,7 +134,7 @@ def _end_launch(info: socket.socket, pid: int) -> None:
 
 
 def _group_of(pid: int) -> list[int]:
-    """Bubblewrap, and the first process that it made as long as that has no session of its own."""
+    """Return bubblewrap and its first process, until that has a session of its own."""
     found = []
     for name in os.listdir("/proc") if pid else ():
         with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as file:

@@ -78,5 +78,5 @@ def tail_of(data: bytes, most: int) -> bytes:
 
 
 def _join_ends(head: bytes, tail: bytes, whole: int) -> bytes:
-    """Both ends of something that had `whole` bytes, and what is missing, said in at most 60 bytes."""
+    """Join both ends of `whole` bytes, with a note of at most 60 bytes on what is missing."""
     return head + f"\n… {whole - len(head) - len(tail):,} bytes left out here …\n".encode() + tail

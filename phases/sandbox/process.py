@@ -99,7 +99,7 @@ class SupervisedProcess:
             self._connection.sendall(self._order)
 
     def serve(self, seconds: float) -> bool:
-        """Feeds and reads the command, or waits for so long; False when it has ended with all that it started."""
+        """Feed and read the command, or wait for so long; False when it has ended with all that it started."""
         if self._connection.fileno() not in self._pipes.serve(seconds):
             return True
         try:
@@ -155,7 +155,7 @@ class SupervisedProcess:
         return next((word for word in _DECIDED if word in self._reports()), b"")
 
 
-# No supervisor beside bubblewrap: it would cost each command the start of one more Python (decision 145).
+# No supervisor for bubblewrap: it would cost each command the start of one more Python (decision 145).
 class BubblewrapProcess:
     """A command in bubblewrap, its output and its errors together."""
 
@@ -209,7 +209,7 @@ class BubblewrapProcess:
         return self._process.poll() is None
 
     def is_decided(self) -> bool:
-        """Never before its end: it ends with all its children at once."""
+        """Return whether the command ended: it ends with all its children at once."""
         return False
 
     def end(self) -> None:
@@ -234,7 +234,7 @@ class BubblewrapProcess:
         self._watch.forget(self._launch)
 
     def outcome(self) -> CommandOutcome:
-        """Its exit code, which bubblewrap passes on."""
+        """Return its exit code, which bubblewrap passes on."""
         return CommandOutcome(exit_code=self._process.returncode)
 
 
@@ -274,7 +274,7 @@ class _Pipes:
                 self._waiting.register(end.fileno(), select.POLLIN if taker else select.POLLOUT)
 
     def watch(self, descriptor: int) -> None:
-        """Serving ends early when there is something to read from this one, too."""
+        """End serving early also when this one has something to read."""
         self._waiting.register(descriptor, select.POLLIN)
 
     def serve(self, seconds: float) -> set[int]:
@@ -307,7 +307,7 @@ class _Pipes:
             self._given = self._given[os.write(descriptor, self._given[:_PIECE]) :] if self._given else self._given
         except BlockingIOError:
             return True
-        except OSError:  # nobody reads what it is given: that is its own affair
+        except OSError:  # it does not read its input, which is its own affair
             return False
         return bool(self._given)
 

@@ -1,4 +1,4 @@
-"""The processes that a process has brought forth, as the kernel lists them."""
+"""List the descendants of a process, as the kernel reports them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Process(NamedTuple):
 
 
 def descendants_of(root: int) -> list[Process]:
-    """Children, grandchildren and so on of a process, without itself. Empty where there is no /proc."""
+    """Return all descendants of a process, without itself. Empty without /proc."""
     children: dict[int, list[Process]] = {}
     for process in _list_processes():
         children.setdefault(process.parent, []).append(process)

@@ -1,4 +1,4 @@
-"""The filter on system calls: a program for the kernel, put together by hand from a list of refusals."""
+"""Filter on system calls: a program for the kernel, assembled by hand from a list of refusals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LOAD, _AND, _EQUAL, _AT_LEAST, _ANSWER = 0x20, 0x54, 0x15, 0x35, 0x06
 _NUMBER_AT, _MACHINE_AT, _ARGUMENTS_AT = 0, 4, 16
 _ALLOW, _REFUSE, _END_THE_PROCESS = 0x7FFF0000, 0x00050000, 0x80000000
 _OTHER_TABLE = 0x40000000
-"""From here on an x86_64 kernel reads numbers by another table."""
+"""First number at which an x86_64 kernel uses another table."""
 _NAMESPACES = 0x7E020000
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
 _SOCK_STREAM, _TYPE = 1, 0xF
@@ -92,7 +92,6 @@ def seccomp_words(*, alone: bool, signals: bool = False) -> tuple[str, ...]:
 
 
 def assemble_filter(machine: str, *, alone: bool, signals: bool) -> bytes:
-    """The program, as the kernel takes it."""
     known = syscall_numbers(machine)
     steps: list[_Step] = [(_LOAD, 0, 0, _MACHINE_AT), (_EQUAL, 1, 0, ARCHITECTURES[machine])]
     steps += [(_ANSWER, 0, 0, _END_THE_PROCESS), (_LOAD, 0, 0, _NUMBER_AT)]
@@ -175,13 +174,13 @@ def _refuse_values(values: tuple[int, ...]) -> list[_Step]:
 
 
 def _allow_values(values: tuple[int, ...]) -> list[_Step]:
-    """Allows these values of what was loaded, and refuses every other."""
+    """Allow these values of what was loaded, and refuse every other."""
     steps = [step for value in values for step in ((_EQUAL, 0, 1, value), (_ANSWER, 0, 0, _ALLOW))]
     return [*steps, _refuse_with(errno.EPERM)]
 
 
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-"""By what platform.machine() says, in the order of the columns: how the kernel names it in a filter."""
+"""Architecture constants of a filter by platform.machine(), in the order of the columns."""
 
 
 def syscall_numbers(machine: str) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""The parent of one command: it keeps the time, and ends every process that came of it, however far one went.
+"""Parent of one command: it keeps the time, and ends every descendant process.
 
 A process of its own, started for one command that has no namespace of processes. It dies with the runner, which holds the other
 end of its connection. A command that kills this process first can leave others behind: only a sandbox holds one that wants that.
@@ -109,7 +109,7 @@ def main(connection: int) -> int:
 def end_descendants(child: int, *, alone: bool) -> None:
     """End all descendants, until the kernel reports no child: orphans become children of this process.
 
-    `alone`: a signal of this process reaches its own children and nobody else, so one call ends them all at once.
+    `alone`: a signal of this process reaches only its own children, so one call ends them all at once.
     """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
@@ -140,7 +140,7 @@ def _is_variable(name: str, value: str) -> bool:
 
 
 def _receive_order(connection: int) -> Order | None:
-    """The order; None when the runner is gone before it has given one."""
+    """Receive an order; None if the runner is gone before it has given one."""
     head = _read_exactly(connection, _LENGTH)
     body = _read_exactly(connection, int.from_bytes(head, "big")) if head else None
     if body is None:
@@ -187,7 +187,7 @@ def _become_command(order: Order, connection: int) -> int:
 
 
 def _release_streams() -> None:
-    """So that each pipe ends with the last process of the command that holds it."""
+    """Close our streams, so that each pipe ends with the last process of the command that holds it."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)

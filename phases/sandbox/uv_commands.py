@@ -28,7 +28,7 @@ from pipeline.base.files import read_bytes, sha256, storage_error, write_durable
 from pipeline.base.logs import logger
 
 _GROWTH = 40 * 2**30
-"""So many bytes may one installation add to the store."""
+"""Most bytes that one installation may add to the store."""
 _LIMITS = Limits(file=8 * 2**30, processes=64)
 _UNSOLVED = 1
 """The exit code of uv where the packages cannot go together."""

@@ -60,7 +60,7 @@ class LimitWatch:
         return None
 
     def _memory(self, descendants: Sequence[Process]) -> str | None:
-        """Shared pages count once; that costs more to find out, and is asked only where the sum of all is too much."""
+        """Return a broken memory limit. Shared pages count once, which is measured only if the plain sum is too much."""
         most = self._limits.memory
         if sum(process.resident for process in descendants) > most and sum(map(_share_of_memory, descendants)) > most:
             return f"memory: {format_bytes(most)}"
@@ -75,7 +75,7 @@ class LimitWatch:
         return None
 
     def _nameless(self, descendants: Sequence[Process]) -> int:
-        """Files that were deleted and are still open take up room, too."""
+        """Return the bytes of deleted files that are still open: they take up room, too."""
         found: dict[tuple[int, int], int] = {}
         for process in descendants:
             try:

@@ -1,8 +1,7 @@
 """The facade of the kernel, and the steps of a round: the decision of L1, the results of calls, the end (section 4).
 
-An agent loop talks to `SupervisorBridge` and to nothing else here. In a healthy turn this module, L1, the ledger, the loop
-detectors and the observer are all that runs: the others are entered where they have something to decide, which the conditions
-before their calls are for.
+An agent loop talks to `SupervisorBridge` alone. A healthy turn runs this module, L1, the ledger, the loop detectors and the
+observer; the other modules are entered only when they have something to decide.
 """
 
 from __future__ import annotations
@@ -75,10 +74,10 @@ T = TypeVar("T")
 
 
 class SupervisorBridge:
-    """One run under supervision. A round is: begin, then for each call gate and record, then end."""
+    """Supervise one run. A round is: begin, then gate and record for each call, then end."""
 
     def __init__(self, setting: Setting, disk: Callable[[], DiskFacts]) -> None:
-        """`disk` is asked what stands in the workspace, when a takeover begins."""
+        """`disk` returns the state of the workspace when a takeover begins."""
         self.setting, self._disk = setting, disk
         self.state = KernelState()
         self._actions: list[Action] = []
@@ -89,11 +88,11 @@ class SupervisorBridge:
 
     @property
     def on(self) -> bool:
-        """Whether anything may be said, kept back or written down."""
+        """Return whether supervision may speak, refuse calls or log."""
         return self.setting.policy.auto_decision
 
     def begin(self) -> str:
-        """Decide on the mode of the next round, once, and return what the model is told for that round alone."""
+        """Decide on the mode of the next round, once, and return the text that the model reads in that round alone."""
         if self._context is None:
             self._context = ""
             out = Effects()
@@ -106,12 +105,12 @@ class SupervisorBridge:
 
     @property
     def is_forced(self) -> bool:
-        """Whether calls of this round may be kept back."""
+        """Return whether calls of this round may be refused."""
         return is_forced(self.state.mode)
 
     def gate(self, call: Call) -> str:
-        """Return why a call must not be executed, as its result; empty where it may. The rest is said at the end of the round."""
-        if not call.rollback and not is_forced(self.state.mode):  # free mode keeps nothing back
+        """Return why a call must not be executed, as its result; empty if it may be."""
+        if not call.rollback and not is_forced(self.state.mode):  # free mode refuses nothing
             return ""
         let = self.state, GateDecision(GateAction.EXECUTE)
         self.state, decision = self._guarded(lambda: gate_call(self.state, self.setting, call, self._out), let)
@@ -119,18 +118,18 @@ class SupervisorBridge:
         return "" if decision.action is GateAction.EXECUTE else refusal_text(decision.reason)
 
     def record(self, call: Call, result: CallResult) -> None:
-        """Take in what came of a call, also of one that was kept back."""
+        """Record the result of a call, also of a refused one."""
         unseen = self.state, Action(call, result)
         self.state, action = self._guarded(lambda: record_result(self.state, self.setting, call, result), unseen)
         self._actions.append(action)
 
     def end(self, turn: Round, verdict: GateVerdict | None = None) -> Effects:
-        """End a round; `turn` brings what is not of single calls. Return what the model is told, and whether to stop."""
+        """End a round, and return what the model is told and whether to stop. `turn` holds what belongs to no single call."""
         out, turn = self._out, replace(turn, number=self.state.round, actions=tuple(self._actions))
         self._out, self._actions, self._context = Effects(), [], None
         self._step(lambda: end_round(self.state, self.setting, turn, out, verdict))
         self._note(out)
-        # Nobody leads work that is done, or that stops here.
+        # No takeover of work that is done, or that stops here.
         if not out.stop and not (verdict and verdict.passed):
             lead = Effects()
             if self._step(lambda: self._supervise(turn, lead)):
@@ -149,9 +148,9 @@ class SupervisorBridge:
         return send_hint(state, self.setting, observed, out)
 
     def resumed(self) -> None:
-        """Go on with a run that was cut off, or stopped: what was accumulated goes, and L1 looks closely."""
+        """Continue an interrupted or stopped run: accumulated signals are cleared, and L1 enters forced mode."""
         state = self.state
-        # decision 54: a resume is a person's word, so what counted against the work begins anew.
+        # decision 54: a resume is the user's decision, so what counted against the work is cleared.
         if state.stopped:
             allowed = state.rollback_asked
             state = replace(self._anew(), rollback_allowed=allowed, mode=ModeState())
@@ -161,11 +160,11 @@ class SupervisorBridge:
         self._entry(failure_entry("checkpoint_resumed"))
 
     def set_to(self, setting: Setting) -> None:
-        """Go on with other settings: what is counted stays, what was decided is decided anew."""
+        """Continue with other settings: counts stay, decisions are made again."""
         self.setting, self.state, self._context = setting, self._anew(), None
 
     def _anew(self) -> KernelState:
-        """The state with the history of the run, and without what it was supervised for."""
+        """Return the state with the run's history, but without what it was supervised for."""
         old, phase = self.state, self.state.phase
         ledger = replace(old.ledger, stable_rounds=0)
         return KernelState(
@@ -179,19 +178,19 @@ class SupervisorBridge:
         )
 
     def take_over(self) -> None:
-        """Note that the user asks for a takeover after the next round."""
+        """Request a takeover after the next round."""
         self.state = replace(self.state, force_takeover=True)
 
     def timed_out(self, which: str) -> None:
         self._entry(TimelineEntry(TimelineEvent.TIMEOUT, which))
 
     def lines(self) -> list[dict[str, Any]]:
-        """Return the lines for the event log since this was asked last."""
+        """Return the event log lines since the last call."""
         lines, self._lines = self._lines, []
         return lines
 
     def _step(self, step: Callable[[], KernelState]) -> bool:
-        """Take a step. One that fails is logged, and leaves the state as it was: supervision may err, work goes on."""
+        """Take a step, and return whether it changed the state. A failed step is logged and changes nothing."""
         before = self.state
         self.state = self._guarded(step, before)
         return self.state is not before
@@ -199,7 +198,7 @@ class SupervisorBridge:
     def _guarded(self, step: Callable[[], T], instead: T) -> T:
         try:
             return step()
-        # decision 63: supervision may err, the work under it must not; what is no mistake is not caught.
+        # decision 63: supervision may fail, the work that it supervises must not; other exceptions are not caught.
         except FAULTS as error:
             self._entry(failure_entry("kernel_error", error=f"{type(error).__name__}: {error}"[:200]))
             return instead
@@ -210,7 +209,7 @@ class SupervisorBridge:
         out.entries.clear()
 
     def _entry(self, entry: TimelineEntry) -> None:
-        if self.on and self.setting.config.event_timeline.enabled:
+        if self.on:
             self._seq += 1
             self._lines.append({**_event_line(entry, self.state, self.setting), "seq": self._seq})
 
@@ -236,7 +235,7 @@ def _event_line(entry: TimelineEntry, state: KernelState, setting: Setting) -> d
 
 
 def start_round(state: KernelState, setting: Setting, out: Effects) -> KernelState:
-    """Steps 1 to 3: the graph where one is due, then the decision on the execution mode."""
+    """Take steps 1 to 3 of a round: the graph if one is due, then the decision on the execution mode."""
     state = replace(state, round=state.round + 1, progress=begin_round(state.progress))
     if setting.policy.first_round_graph and not state.graph_tried:
         state = make_first_graph(replace(state, graph_tried=True), setting, out)
@@ -251,7 +250,7 @@ def start_round(state: KernelState, setting: Setting, out: Effects) -> KernelSta
         out.note(*entries)
     switched = after.execution_mode is not state.mode.execution_mode
     ledger = state.ledger
-    # decision 58: the stable rounds vouch for these lines, else the same ones force the next round.
+    # decision 58: stable rounds count these lines as checked, or they would force the next round.
     if decision.kind == EXIT_FORCED:
         ledger = replace(ledger, diff_lines=0)
     counts = _count_modes(state.counts, after.execution_mode, state.phase.phase, switched=switched)
@@ -259,7 +258,7 @@ def start_round(state: KernelState, setting: Setting, out: Effects) -> KernelSta
 
 
 def record_result(state: KernelState, setting: Setting, call: Call, result: CallResult) -> tuple[KernelState, Action]:
-    """What came of a call, taken in by all that count. In off it is counted, and nothing follows from it."""
+    """Return the state with a call's result, and the action. In off mode it is counted, and nothing follows from it."""
     call = without_verdict(call) if result.undecided else call
     ledger, verified = after_action(state.ledger, call, result, state.round, setting.task.verify_commands)
     action = Action(call, result, verified)
@@ -275,7 +274,7 @@ def record_result(state: KernelState, setting: Setting, call: Call, result: Call
 def end_round(
     state: KernelState, setting: Setting, turn: Round, out: Effects, verdict: GateVerdict | None = None
 ) -> KernelState:
-    """End a round, as L1 and the graph count it. What is submitted here is decided on before the next round."""
+    """Return the state at the end of a round, for L1 and the graph. Submitted signals are decided on before the next round."""
     progress = count_round(state.progress, turn, check_fails=check_fails(state.ledger))
     state, evaluated = _follow_graph(replace(state, progress=progress), setting, turn, verdict, out)
     switched = ModeSignal.BRANCH_SWITCHED in evaluated.signals
@@ -284,7 +283,7 @@ def end_round(
         progress = settle_switch(progress)
         out.triggers.append("branch_switch")
     if verdict:
-        # A refusal for what the machine lacks has named it, and says nothing against the work.
+        # A refusal for what the machine lacks does not count against the work.
         ledger = ledger if verdict.limit else after_gate(ledger, verdict)
         progress = count_verdict(progress, verdict)
     ledger = ledger_after_round(ledger, turn, disturbed=switched or state.mode.recovery_pending)
@@ -306,7 +305,7 @@ def end_round(
 def observe_end(
     state: KernelState, setting: Setting, turn: Round, out: Effects
 ) -> tuple[KernelState, Observation | None]:
-    """The state once the observer has seen the round, with what it saw; None where that leaves nothing to decide for L2."""
+    """Return the state after the observer, with the observation; None if L2 has nothing to decide."""
     if not setting.policy.observer:
         return state, None
     seen = ObservedRound(turn, setting.task, state.progress, force_takeover=state.force_takeover)
@@ -321,16 +320,18 @@ def observe_end(
 
 
 def _answer(state: KernelState, setting: Setting, observed: Observation, out: Effects) -> KernelState:
-    """In shadow, log the hints; else ask for forced mode, which refuses calls, where the observer blocks."""
+    """Request forced mode, which refuses calls, if the observer blocks; in shadow mode, log the hints."""
     if setting.policy.shadow:
-        # decision 64: shadow says and keeps back nothing.
-        out.note(*(TimelineEntry(TimelineEvent.SHADOW_DIAGNOSTIC, f"would_say:{one.kind}") for one in observed.hints))
+        # decision 64: shadow mode neither speaks nor refuses.
+        out.note(
+            *(TimelineEntry(TimelineEvent.SHADOW_DIAGNOSTIC, f"would_say:{signal.kind}") for signal in observed.hints)
+        )
         return state
     return replace(state, mode=submit_signals(state.mode, ModeSignal.LOOP_DETECTED)) if observed.state.blocks else state
 
 
 def send_hint(state: KernelState, setting: Setting, observed: Observation, out: Effects) -> KernelState:
-    """Tell the model of the first new trouble, once L2 has decided: a model that is led reads the lead block alone."""
+    """Tell the model of the first new problem, after L2 has decided: a model that is led reads the lead block alone."""
     if not observed.hints or setting.policy.shadow or state.phase.phase in LED:
         return state
     text = hint_text(observed.hints[0], state.progress, state.ledger.assertion, next_action(state, setting))
@@ -342,7 +343,7 @@ def send_hint(state: KernelState, setting: Setting, observed: Observation, out: 
 def _follow_graph(
     state: KernelState, setting: Setting, turn: Round, verdict: GateVerdict | None, out: Effects
 ) -> tuple[KernelState, Evaluated]:
-    """What the round is to the graph. Without one, it is noted how far the work is."""
+    """Return the state and the outcome of the round for the graph; without one, only the open files are noted."""
     if state.graph.graph is not None or verdict or not setting.policy.task_graph:
         return evaluate_graph(state, setting, turn, verdict, out)
     run = replace(state.graph, open_files=turn.open_files)
@@ -350,7 +351,7 @@ def _follow_graph(
 
 
 def _tool_signals(turn: Round) -> tuple[ModeSignal, ...]:
-    # decision 56: a check that fails is how work goes, and no failure of a tool.
+    # decision 56: a failing check is normal work, and not a failure of a tool.
     failed = [action for action in turn.actions if action.result.executed and action.result.failed]
     return (ModeSignal.TOOL_FAILURE,) if any(not action.call.checks for action in failed) else ()
 
@@ -368,7 +369,7 @@ def _count_modes(counts: Counts, mode: ExecutionMode, phase: SupervisorPhase, *,
 
 
 def _with_command(run: GraphRun, action: Action) -> GraphRun:
-    """Counted with a graph and without one: what is left to do follows from it where none leads."""
+    """Return the run with whether a command passed since the last write, with or without a graph."""
     if not action.ok or action.result.background:
         return run
     if action.call.tool_class is ToolClass.WRITE:
@@ -377,7 +378,7 @@ def _with_command(run: GraphRun, action: Action) -> GraphRun:
 
 
 def runtime_of(state: KernelState, setting: Setting) -> RuntimeState:
-    """The run as L1 sees it (section 5.1)."""
+    """Return the run as L1 sees it (section 5.1)."""
     drives = setting.policy.task_graph and state.graph.graph is not None and is_active(state.graph)
     return RuntimeState(
         task_graph_active=drives,
@@ -396,7 +397,7 @@ def runtime_of(state: KernelState, setting: Setting) -> RuntimeState:
 
 
 def _last_round(turn: Round, *, branch_switched: bool) -> LastRound:
-    """What is kept of a round for the next decision."""
+    """Return what the next decision needs of a round."""
     done = [action for action in turn.actions if action.result.executed]
     failed = [action for action in done if action.result.failed and not action.call.checks]
     skipped = [action for action in turn.actions if not action.result.executed]

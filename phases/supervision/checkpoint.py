@@ -5,7 +5,6 @@ Both are for people: no run is restored from them (decision 51).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from phases.supervision.enums import SupervisorPhase
@@ -16,10 +15,8 @@ from phases.supervision.work_ledger import PASSED
 VERSION = 1
 
 
-def build_checkpoint(
-    state: KernelState, *, task: str, turn: int, trigger: str, tail: tuple[Mapping[str, Any], ...]
-) -> dict[str, Any]:
-    """Return the content of kernel/checkpoint.json. `tail`: the last lines of the event log."""
+def build_checkpoint(state: KernelState, *, task: str, turn: int, trigger: str) -> dict[str, Any]:
+    """Return the content of kernel/checkpoint.json."""
     graph = state.graph.graph
     return {
         "runtimeVersion": VERSION,
@@ -30,7 +27,6 @@ def build_checkpoint(
         "currentNode": {"id": graph.current.id, "title": graph.current.title} if graph else None,
         "verificationPending": bool(state.ledger.files) and state.ledger.test_summary != PASSED,
         "lastStopReason": state.stopped,
-        "timelineTail": [dict(line) for line in tail],
         "supervisorState": to_json(state),
     }
 

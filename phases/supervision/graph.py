@@ -79,7 +79,7 @@ class TaskGraph:
 
     @property
     def active(self) -> bool:
-        """Whether the graph drives; a paused, done or failed one is only shown."""
+        """Return whether the graph drives; a paused, done or failed one is only shown."""
         return self.status in (GraphStatus.READY, GraphStatus.RUNNING)
 
     @property
@@ -109,7 +109,7 @@ def percent_closed(nodes: Mapping[str, Node], main: Branch) -> int:
 
 @dataclass(frozen=True)
 class StepUse:
-    """What happened on the cursor's step since it started."""
+    """The calls and rounds of the cursor's step since it started."""
 
     rounds: int = 0
     """Rounds that ended with the step open, without those of the edit step that wrote a file."""
@@ -117,7 +117,7 @@ class StepUse:
     wrote: bool = False
     """A file was written in this round."""
     check_failed: str = ""
-    """Why a check failed in this round."""
+    """The failure of a check in this round."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class GraphRun:
     open_files: int = 0
     """Planned files that were missing or not sound after the last round."""
     missing: tuple[str, ...] = ()
-    """What the plan still missed after the last round, in words."""
+    """Gaps of the work against the plan after the last round, in words."""
     command_passed: bool = False
     """A command succeeded since the last write: the check of a plan without checks."""
     mark: str = ""
@@ -207,7 +207,7 @@ CONTRACTS = {
     NodeType.VERIFY: Contract(
         (_S.TEST_PASSED, _S.VERIFICATION_DONE),
         5,
-        "run the checks of the plan; if one fails, mend the code that it names.",
+        "run the checks of the plan; if one fails, fix the code that it names.",
     ),
     NodeType.SUMMARIZE: Contract((_S.SUMMARY_GENERATED,), 2, "reply with a summary of the work, and make no call."),
     NodeType.FALLBACK: Contract(

@@ -267,7 +267,7 @@ def evaluate_graph(
         evaluated = evaluate_round(state.graph, turn, setting.task, leave=leave)
     out.note(*evaluated.entries)
     state = replace(state, graph=evaluated.run)
-    # A graph without a way on ends nothing: the budget of a takeover does, or a stall that stays.
+    # A failed graph does not end the run: the budget of a takeover does, or a lasting stall.
     return (_graph_lost(state) if evaluated.graph_failed else state), evaluated
 
 
@@ -296,7 +296,7 @@ def settle_recovery(state: KernelState, setting: Setting) -> KernelState:
 
 
 def _graph_lost(state: KernelState) -> KernelState:
-    # Axiom I7: a lost graph must not set free a model that was forced for a reason.
+    # Axiom I7: losing the graph must not free a model that was forced for a reason.
     return replace(state, mode=submit_signals(state.mode, ModeSignal.RECOVERY_PENDING))
 
 
@@ -343,10 +343,10 @@ def _settle_round(run: GraphRun, graph: TaskGraph, turn: Round, task: Task, reas
         return check_failed(run, run.use.check_failed, repeated=reason is FallbackReason.REPEATED_FAILURE)
     contract = contract_of(graph.current, task)
     run = _with_text(run, graph.current, turn)
-    said = _STEP_DONE in turn.text[:_LOOK_AT_TEXT].lower()
-    if is_completed(graph.current, contract, run.use, run.open_files, said_done=said):
+    said_done = _STEP_DONE in turn.text[:_LOOK_AT_TEXT].lower()
+    if is_completed(graph.current, contract, run.use, run.open_files, said_done=said_done):
         return Evaluated(replace_graph(run, advance_cursor(graph)), moved=True)
-    # decision 56: a round that writes what the step is for uses up none of its rounds.
+    # decision 56: a round that writes a file does not count against the edit step.
     writes = run.use.wrote and graph.current.type is NodeType.EDIT
     run = replace(run, use=replace(run.use, rounds=run.use.rounds + (not writes)))
     # A step with output gets 20 % more rounds.

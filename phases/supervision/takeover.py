@@ -1,4 +1,4 @@
-"""L2: decide after a round who leads, and carry the decision out: takeover, handback, stop (section 7)."""
+"""Decide for L2 who leads after a round, and carry the decision out: takeover, handback, stop (section 7)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def step_l2(
         _stop_hopeless(state, setting, observed.now, before, out)
     if not setting.policy.recovery_supervisor or out.stop:
         return state
-    if not observed.live:  # what was tried is over
+    if not observed.live:  # the attempts of the last takeover are settled
         state = replace(state, tried=())
     proved = (state.proved or _is_proof(state, setting, turn)) and not _is_held_up(state, setting)
     state = replace(state, proved=proved)
@@ -73,17 +73,17 @@ def _stop_hopeless(
 ) -> None:
     """Stop a run that stalls despite a hint, refused calls and, with L2 on, a takeover."""
     if is_hopeless(before, state.progress, setting.config.triggers, led=state.phase.phase in LED):
-        since, told = state.progress.since, describe_stall(state.progress)
+        since, cause = state.progress.since, describe_stall(state.progress)
         cycle = any(signal.kind is DeviationSignal.CYCLE for signal in now)
-        out.note(failure_entry("stalled", since=since, why=told))
+        out.note(failure_entry("stalled", since=since, why=cause))
         out.end(
             StopReason.STUCK_CYCLE if cycle else StopReason.CIRCUIT_BREAKER,
-            f"the last turns brought nothing new, though the model was told so: {told}",
+            f"the last turns produced nothing new, although the model was told so: {cause}",
         )
         return
-    # No limit on turns should be the only end where takeovers are switched off.
+    # Without takeovers, the limit on turns must not be the only end.
     led = setting.policy.recovery_supervisor
-    worst = next((one for one in now if one.value >= SIGNALS[one.kind].stops_from and not led), None)
+    worst = next((signal for signal in now if signal.value >= SIGNALS[signal.kind].stops_from and not led), None)
     if worst:
         out.note(failure_entry("checkpoint", why=worst.reason))
         out.end(StopReason.USER_CHECKPOINT, f"{worst.detail} failed {worst.value:g} times with the same failures")
@@ -103,13 +103,13 @@ def _phase_context(state: KernelState, setting: Setting, turn: Round, observed: 
 
 
 def _is_held_up(state: KernelState, setting: Setting) -> bool:
-    """Return whether a failing check forbids a handback: not while planned files are open, for want of which it may fail."""
+    """Return whether a failing check forbids a handback; it does not while planned files are open that it may need."""
     stuck = has_plateau(state.progress, setting.config.triggers.plateau_repeats)
     return check_fails(state.ledger) and (stuck or not state.open_files)
 
 
 def _is_proof(state: KernelState, setting: Setting, turn: Round) -> bool:
-    """Return whether the round shows that the work got better; for a plan without files and checks, that it went on."""
+    """Return whether the round improved the work; for a plan without files and checks, whether it made progress."""
     if any(action.result.sound or (action.ok and is_run_of_check(action)) for action in turn.actions):
         return True
     nothing = not (setting.task.verify_commands or setting.task.planned_files)
@@ -150,7 +150,7 @@ def _commit_decision(
 
 
 Disk = Callable[[], DiskFacts]
-"""Return what is in the workspace now: called when a takeover begins or is planned again."""
+"""Return the current state of the workspace: called when a takeover begins or is planned again."""
 
 
 def take_over(state: KernelState, setting: Setting, decision: PhaseDecision, disk: Disk, out: Effects) -> KernelState:
@@ -188,11 +188,11 @@ def _follow_plan(state: KernelState, setting: Setting, made: RecoveryPlan, out: 
         out.end(StopReason.USER_CHECKPOINT, f"a second recovery in a row could not rebuild the graph ({made.why})")
         return state
     state = replace(state, first_action=made.first_action)
-    # Without a graph the next action alone leads.
+    # Without a graph only the next action leads.
     if made.graph is None:
         return replace(state, recovery_failed=True)
     run = replace(state.graph, open_files=state.open_files)
-    # A model that has worked has read enough: the graph begins at the edit at the earliest.
+    # The model has already explored: the graph begins at the edit at the earliest.
     graph = sync_phase(graph_executor.with_graph(run, made.graph), TaskPhase.EDITING)
     counts = replace(state.counts, graphs=state.counts.graphs + 1)
     return replace(state, graph=graph, recovery_failed=False, counts=counts)
@@ -203,7 +203,7 @@ def recovery_of(state: KernelState, setting: Setting, reason: str, disk: DiskFac
         setting.task,
         disk,
         state.ledger,
-        setting.config.snapshot_confidence,
+        setting.config.takeover.template_graph_min,
         state.round,
         f"graph-{state.counts.graphs + 1}",
         reason,
@@ -214,7 +214,7 @@ def recovery_of(state: KernelState, setting: Setting, reason: str, disk: DiskFac
 
 
 def hand_back(state: KernelState, setting: Setting, out: Effects) -> KernelState:
-    """End a takeover: undo everything that it set, so that nothing forces for ever (section 7.4)."""
+    """End a takeover, and undo everything that it set, so that nothing forces forever (section 7.4)."""
     out.note(TimelineEntry(TimelineEvent.HANDOFF, "handoff"))
     out.triggers.append("handoff")
     state = send_text(state, setting, CorrectionKind.GRAPH_HINT, HANDED_BACK, out)
@@ -259,7 +259,7 @@ def step_shadow(
     if decision.kind is DecisionKind.TAKEOVER:
         budget = RecoveryBudget()
         out.note(*plan_recovery(recovery_of(state, setting, decision.reason, disk())).entries)
-    # A real run would stop at FAIL; this one goes on, so the machine starts again.
+    # A real run would stop at FAIL; this one continues, so the machine starts again.
     anew = PhaseState(takeovers=virtual.takeovers, handoffs=virtual.handoffs)
     phase = anew if decision.kind is DecisionKind.FAIL else decision.next
     return replace(state, shadow_phase=phase, shadow_recovery=budget)
@@ -280,20 +280,20 @@ class PhaseContext:
     exhausted: str = ""
     """The recovery budget that is spent: rounds, tokens or retries; empty if none is."""
     failed_round: bool = False
-    """Every call of this round failed, or was kept back."""
+    """Every call of this round failed or was refused."""
     check_failed: bool = False
     """The last check, or the completion gate, is known to have failed."""
     proof: bool = True
-    """In this takeover a check passed, or a planned file became sound: quiet rounds alone prove nothing."""
+    """A check passed, or a planned file became sound, in this takeover: quiet rounds alone prove nothing."""
 
 
 @dataclass(frozen=True)
 class PhaseDecision:
-    """What L2 decides, and the state that follows once it is committed."""
+    """A decision of L2, and the state that follows once it is committed."""
 
     kind: DecisionKind
     reason: str = ""
-    """For a takeover its signals, `tool_repeat_fail:3,no_progress:4`; for fail, `checkpoint`."""
+    """Takeover: its signals, `tool_repeat_fail:3,no_progress:4`; fail: `checkpoint`."""
     signals: tuple[Signal, ...] = ()
     rerun_recovery: bool = False
     """A signal led back from handoff_pending to takeover: the recovery main path runs again."""
@@ -352,7 +352,7 @@ def _in_takeover(state: PhaseState, context: PhaseContext, recovery: RecoveryLim
     counted = replace(
         state, stable_rounds=state.stable_rounds + 1, effective_rounds=state.effective_rounds + context.meaningful
     )
-    # Quiet rounds without progress are not enough: a model that only talks is stable too.
+    # Quiet rounds without progress are not enough: a model that only talks is also stable.
     stable = counted.stable_rounds >= recovery.stability_window_rounds and counted.effective_rounds >= 1
     if stable and context.proof and not context.check_failed:
         return PhaseDecision(DecisionKind.HANDOFF_PENDING, next=replace(counted, phase=SupervisorPhase.HANDOFF_PENDING))
@@ -393,7 +393,7 @@ def spend_round(budget: RecoveryBudget, turn: Round, progress: ProgressClass) ->
         rounds=budget.rounds + 1,
         effective_rounds=budget.effective_rounds + effective,
         first_token_ratio=first,
-        # decision 61: the growth alone counts, else a long conversation would end a takeover at once.
+        # decision 61: only the growth counts, or a long conversation would end a takeover at once.
         peak_token_ratio=max(budget.peak_token_ratio, turn.token_ratio - first),
         retries=_count_retries(budget.retries, turn),
         last_progress_round=turn.number if effective else budget.last_progress_round,

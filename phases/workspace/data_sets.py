@@ -1,4 +1,4 @@
-"""The data sets of a plan: given by the user, fetched where the user allowed it, or missing; data.json keeps which."""
+"""Provide the data sets of a plan: given by the user, fetched with permission, or missing; data.json is the record."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Row = dict[str, Any]
 
 
 class Provided(NamedTuple):
-    """What commands get of the data sets."""
+    """Data sets as commands get them."""
 
     setting: str
     """NAME=PATH of each that is there, as in --data."""
@@ -54,17 +54,17 @@ class Provided(NamedTuple):
     """All of them, as data.json has them."""
 
     def facts(self) -> list[Row]:
-        """What results.json and the report tell of them: no path of the user's."""
+        """Return the data sets for results.json and the report, without paths of the user's."""
         return [{name: row[name] for name in _TOLD} for row in self.rows]
 
     def why_missing(self, name: str) -> str:
-        """What a data set that is missing needs, in a sentence. It need not be one of the plan."""
+        """Return what a missing data set needs, in a sentence; it may be unknown to the plan."""
         row = next((row for row in self.rows if variable_of(row["name"]) == variable_of(name)), None)
         return describe_data([row] if row else [_new_row(name)])[0].removeprefix("data: ")
 
 
 def data_name(called: str) -> str:
-    """What a data set is called in --data and below /data: CIFAR-10 is cifar-10."""
+    """Return the name of a data set in --data and below /data: CIFAR-10 becomes cifar-10."""
     plain = re.sub(r"[^a-z0-9]+", "-", called.lower()).strip("-")
     return (plain if plain[:1].isalpha() else f"data-{plain}")[:_LONGEST_NAME].rstrip("-")
 
@@ -75,7 +75,7 @@ def data_store(cache_directory: str) -> str:
 
 
 def remove_data(store: str) -> None:
-    """Removes all that was fetched. Raises TaskBusy while a task fetches something, and StorageError."""
+    """Remove all downloads. Raises TaskBusy while a task downloads, and StorageError."""
     try:
         locks = [os.path.join(store, name) for name in os.listdir(store) if name.endswith(".lock")]
         with ExitStack() as held:
@@ -89,7 +89,7 @@ def remove_data(store: str) -> None:
 
 
 def list_data(plan: Mapping[str, Any], settings: Mapping[str, Any], root: str, contracts: Checker) -> list[Row]:
-    """The data sets of a plan and of --data, without a look at any network: what was fetched before is so."""
+    """Return the data sets of a plan and of --data, without network access; earlier downloads count."""
     try:
         known = _read_record(root, contracts)
     except (ContractError, StorageError):
@@ -100,9 +100,9 @@ def list_data(plan: Mapping[str, Any], settings: Mapping[str, Any], root: str, c
 
 
 def provide_data(plan: Mapping[str, Any], ctx: Context) -> Provided:
-    """Fetches what is to be fetched and is not there yet, keeps data.json, and tells of it. Raises UsageError, StorageError.
+    """Fetch missing data sets, update data.json, and report them. Raises UsageError, StorageError.
 
-    What cannot be fetched is missing, and the reason is told: that alone ends no run.
+    A failed download is reported as missing with the reason, and does not end the run.
     """
     limits = ctx.limits
     rules = DownloadRules(
@@ -132,7 +132,7 @@ def provide_data(plan: Mapping[str, Any], ctx: Context) -> Provided:
 
 
 def describe_data(rows: Sequence[Mapping[str, Any]], *, allowed: bool = False) -> list[str]:
-    """A line for each data set that is there or could be fetched, and one for all others. `allowed`: it will be fetched."""
+    """Return a line for each data set that is present or can be fetched, and one for the others. `allowed`: it is fetched."""
     lines = [_describe(row, allowed=allowed) for row in rows if row["state"] != MISSING or row["address"]]
     if missing := [row for row in rows if row["state"] == MISSING and not row["address"]]:
         more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
@@ -146,7 +146,7 @@ def describe_data(rows: Sequence[Mapping[str, Any]], *, allowed: bool = False) -
 
 
 def _title_of(row: Mapping[str, Any]) -> str:
-    """The name, and what the plan calls it where the name does not say that."""
+    """Return the name, with the plan's title if that differs."""
     called = " ".join(str(row.get("called") or "").split())[:_LONGEST_LICENCE]
     is_plain = not called or (called.isascii() and variable_of(data_name(called)) == variable_of(row["name"]))
     return row["name"] if is_plain else f"{row['name']} ({called})"
@@ -164,7 +164,7 @@ def _describe(row: Mapping[str, Any], *, allowed: bool = False) -> str:
             f"; {out:,} of what its archive holds {_was(out)} left out" if out else ""
         )
     if row["why"]:
-        return f"data: {name} is missing: {row['why']} (--data {name}=PATH takes a file or folder of yours)"
+        return f"data: {name} is missing: {row['why']} (--data {name}=PATH takes a file or directory of yours)"
     if allowed:
         return f"data: {name} will be fetched from {address} ({facts}licence: {row['licence']})"
     return (
@@ -174,27 +174,29 @@ def _describe(row: Mapping[str, Any], *, allowed: bool = False) -> str:
 
 
 def _fetch(row: Row, rules: DownloadRules, ctx: Context) -> Row:
-    """The row, fetched or with the reason why it is not. What was fetched once must come again, whatever the address gives."""
+    """Return the row, fetched or with the reason why it is not. What was fetched once must come again, whatever the address
+    gives.
+    """
     if not rules.store:
-        return {**row, "why": "there is no cache directory that can be written, and what is fetched is kept there"}
-    found = find_stored(row["address"], row["sha256"], rules)
-    if found is None or has_changed(found, rules.store):
+        return {**row, "why": "no cache directory is writable, and downloads are stored there"}
+    stored = find_stored(row["address"], row["sha256"], rules)
+    if stored is None or has_changed(stored, rules.store):
         ctx.tell(f"data: fetches {row['name']} from {printable_url(row['address'])}{_warn_of_http(row)}")
         ctx.in_place()
         try:
-            found = fetch_data(row["address"], row["sha256"], rules)
+            stored = fetch_data(row["address"], row["sha256"], rules)
         except NotFetched as error:
             return {**row, "why": f"{error}{_how_to_accept(row, error.sha256, ctx)}"}
-    elif row["tree_sha256"] == found.tree_sha256:
-        return _fetched(row, found)
-    ctx.tell(_describe(_fetched(row, found)))
-    if row["at"] and row["sha256"] == found.sha256 and row["tree_sha256"] not in ("", found.tree_sha256):
+    elif row["tree_sha256"] == stored.tree_sha256:
+        return _fetched(row, stored)
+    ctx.tell(_describe(_fetched(row, stored)))
+    if row["at"] and row["sha256"] == stored.sha256 and row["tree_sha256"] not in ("", stored.tree_sha256):
         ctx.tell(f"data: {row['name']} is the same download as before, and other files are unpacked from it now")
-    for name in found.left_out:
+    for name in stored.left_out:
         ctx.tell(f"data: of {row['name']} was left out {name}")
-    if more := found.left_out_count - len(found.left_out):
+    if more := stored.left_out_count - len(stored.left_out):
         ctx.tell(f"data: of {row['name']} {_was(more)} left out {more:,} more")
-    return _fetched(row, found)
+    return _fetched(row, stored)
 
 
 def _warn_of_http(row: Row) -> str:
@@ -224,15 +226,15 @@ def _directory_of(row: Row, store: str) -> str:
 
 
 def is_allowed(settings: Mapping[str, Any]) -> bool:
-    """Whether the user lets data sets be fetched."""
+    """Return whether the user permits downloads of data sets."""
     return settings.get("allow_data") == "yes"
 
 
 def _wanted(plan: Mapping[str, Any], settings: Mapping[str, Any], known: Mapping[str, Row]) -> list[Row]:
-    """The data sets of the plan, and what the user says of them; then what only the user names."""
-    said = str(settings.get("data") or "")
-    given = {folder.variable: folder for folder in parse_data(said)}
-    theirs = {variable_of(one.name): one for one in parse_data_addresses(said)}
+    """Return the data sets of the plan with the user's settings, then those that only the user names."""
+    setting = str(settings.get("data") or "")
+    given = {folder.variable: folder for folder in parse_data(setting)}
+    theirs = {variable_of(one.name): one for one in parse_data_addresses(setting)}
     rows: dict[str, Row] = {}
     for name, planned in _name_all(plan.get("datasets", ())):
         licence = " ".join(str(planned.get("licence") or UNKNOWN).split())[:_LONGEST_LICENCE]
@@ -246,7 +248,7 @@ def _wanted(plan: Mapping[str, Any], settings: Mapping[str, Any], known: Mapping
 
 
 def _name_all(planned: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Each data set of a plan once, with its name; what another has already gets a number: C++ is c, and C# then c-2."""
+    """Return each data set of a plan once, with a unique name: C++ is c, and C# then c-2."""
     names: dict[str, Mapping[str, Any]] = {}
     seen, taken = set(), set()
     for row in planned:
@@ -267,9 +269,9 @@ def _with_address(row: Row, user: DataAddress) -> Row:
 
 
 def _with_record(row: Row, known: Row | None) -> Row:
-    """The row with what is known of its download, where that was from this address, and is what the user asks for.
+    """Return the row with the record of its download, if that was from this address and matches the user's request.
 
-    What the user gives keeps it aside: without the user's own files the same must come again as before.
+    Data that the user gives keep the record: without them, the same download is expected as before.
     """
     if known and row["state"] == GIVEN:
         before = known.get("before") or {name: known[name] for name in ("address", *_FACTS, "why") if name in known}
@@ -287,12 +289,12 @@ def _new_row(name: str, called: str = "", address: str = "", licence: str = UNKN
 
 
 def _read_record(root: str, contracts: Checker) -> dict[str, Row]:
-    """The rows of data.json by the variable of their name. Raises ContractError, StorageError where it is damaged."""
+    """Return the rows of data.json by variable name. Raises ContractError and StorageError if it is damaged."""
     path = os.path.join(root, RECORD)
     if not os.path.lexists(path):
         return {}
     if not os.path.isfile(path) or os.path.islink(path):
-        raise StorageError(f"{path} is no regular file")
+        raise StorageError(f"{path} is not a regular file")
     rows = contracts.parse(RECORD, read_bytes(path), writer=_WRITER)["datasets"]
     return {variable_of(row["name"]): row for row in rows}
 
@@ -326,15 +328,15 @@ class NotFetched(PipelineError):
 
 
 class DownloadRules(NamedTuple):
-    """How data sets are downloaded, and where to."""
+    """Rules and target directory for downloads of data sets."""
 
     store: str
-    """The directory that tasks share. No task can write it."""
+    """Directory that tasks share; no task can write to it."""
     most: int
     """Bytes: of what is downloaded, and of what that unpacks to."""
     blacklist: str = ""
     private: bool = False
-    """Whether addresses of an intranet are asked."""
+    """True if addresses in a private network may be asked."""
     environment: Mapping[str, str] = {}
     """The user's, for the proxy in it."""
 
@@ -344,42 +346,46 @@ class StoredData(NamedTuple):
 
     address: str
     reached: str
-    """Where redirects led to in the end."""
+    """Final address after redirects."""
     private: bool
-    """Whether addresses of an intranet were permitted then."""
+    """True if addresses in a private network were permitted."""
     sha256: str
-    """Of what was downloaded."""
+    """Digest of the download."""
     bytes: int
     file: str
     """The name of what was downloaded."""
     files: int
     tree_sha256: str
-    """Of all files as commands see them, with their names."""
+    """Digest of all files with their names, as commands see them."""
     at: str
-    """When it was downloaded, UTC."""
+    """Time of the download, UTC."""
     left_out: tuple[str, ...] = ()
     """Members of an archive that were not unpacked, each with the reason: the first of them."""
     left_out_count: int = 0
-    """How many they are in all."""
+    """Total number of omissions."""
 
     def directory(self, store: str) -> str:
-        """What commands read: the file, or what an archive holds."""
+        """Return the path that commands read: the file, or the content of an archive."""
         return os.path.join(store, f"{self.sha256}-{self.file}")
 
 
 def find_stored(address: str, digest: str, rules: DownloadRules) -> StoredData | None:
-    """What was downloaded from an address before, the newest or the one of that sha256; None where there is none.
+    """Return the newest download from an address, or the one with that sha256; None if there is none.
 
-    Nor is there any that the rules of today might refuse: a download asks them.
+    Also None if the current rules might refuse it: a new download checks them.
     """
-    found, store = [], rules.store
+    candidates, store = [], rules.store
     for name in os.listdir(store) if os.path.isdir(store) else ():
         if name.startswith(_key_of(address)) and name.endswith(".json"):
             with suppress(StorageError, ValueError, KeyError, TypeError):
                 row = parse_json(read_bytes(os.path.join(store, name)))
-                found.append(StoredData(**{**row, "left_out": tuple(row["left_out"])}))
-    fits = [one for one in found if one.address == address and digest in ("", one.sha256) and _is_permitted(one, rules)]
-    newest = max(fits, key=lambda one: one.at, default=None)
+                candidates.append(StoredData(**{**row, "left_out": tuple(row["left_out"])}))
+    fits = [
+        data
+        for data in candidates
+        if data.address == address and digest in ("", data.sha256) and _is_permitted(data, rules)
+    ]
+    newest = max(fits, key=lambda data: data.at, default=None)
     return newest if newest and os.path.isdir(newest.directory(store)) else None
 
 
@@ -390,24 +396,24 @@ def _is_permitted(stored: StoredData, rules: DownloadRules) -> bool:
         return False
     # a download where an intranet was permitted says nothing of one where it is not
     return not (stored.private and not rules.private) and not any(
-        why_blacklisted(one, rules.blacklist) for one in asked
+        why_blacklisted(target, rules.blacklist) for target in asked
     )
 
 
 def has_changed(stored: StoredData, store: str) -> bool:
-    """Whether the files are no longer those that were downloaded: every byte is read again."""
+    """Return whether the files differ from the download; every byte is read."""
     return not _holds(stored.directory(store), stored.tree_sha256)
 
 
 def fetch_data(address: str, digest: str, rules: DownloadRules) -> StoredData:
-    """Downloads a data set, or finds what another task downloaded while this one waited. Raises NotFetched, StorageError.
+    """Download a data set, or use the download of another task that finished meanwhile. Raises NotFetched, StorageError.
 
     `digest` is the sha256 that it must have; empty for any. An archive is unpacked, and what must not be is left out.
     """
     home = os.path.join(rules.store, _key_of(address))
     with _only_one(f"{home}.lock"):
-        if (found := find_stored(address, digest, rules)) and not has_changed(found, rules.store):
-            return found
+        if (stored := find_stored(address, digest, rules)) and not has_changed(stored, rules.store):
+            return stored
         part, unpacked = f"{home}.part", f"{home}.new"
         try:
             shutil.rmtree(unpacked, ignore_errors=True)  # of a run that was killed
@@ -448,7 +454,7 @@ def _download(address: str, digest: str, part: str, rules: DownloadRules) -> Sto
 
 
 def _keep(data: StoredData, part: str, unpacked: str, rules: DownloadRules) -> StoredData:
-    """Puts a file, or what an archive holds, into its place in the store; then says so in a record."""
+    """Move a file, or the content of an archive, to its place in the store, and record it."""
     # imported here: most runs unpack no archive, and what it needs takes a while
     from pipeline.base.archives import BadArchive, unpack_to
 
@@ -462,7 +468,7 @@ def _keep(data: StoredData, part: str, unpacked: str, rules: DownloadRules) -> S
             os.rename(part, os.path.join(unpacked, data.file))
         tree, files = _digest_tree(unpacked)
         if not files:
-            raise BadArchive("there is no file in it that may be unpacked")
+            raise BadArchive("it contains no file that may be unpacked")
         sync_tree(unpacked)
         with _only_one(f"{target}.lock"):  # another address may give the same
             if not _holds(target, tree):
@@ -472,13 +478,13 @@ def _keep(data: StoredData, part: str, unpacked: str, rules: DownloadRules) -> S
         raise NotFetched(f"{printable_url(data.address)} is an archive that is not unpacked: {error}") from error
     except OSError as error:
         raise storage_error("write", target, error) from error
-    kept = data._replace(
+    stored = data._replace(
         files=files, tree_sha256=tree, left_out=tuple(left_out[:_MOST_LEFT_OUT]), left_out_count=len(left_out)
     )
     write_durable(
-        os.path.join(rules.store, f"{_key_of(data.address)}-{data.sha256[:16]}.json"), dump_json(kept._asdict())
+        os.path.join(rules.store, f"{_key_of(data.address)}-{data.sha256[:16]}.json"), dump_json(stored._asdict())
     )
-    return kept
+    return stored
 
 
 def _key_of(address: str) -> str:
@@ -486,7 +492,7 @@ def _key_of(address: str) -> str:
 
 
 def _name_of(address: str, reached: str) -> str:
-    """A name for the file: the last part of its address, or of the one that redirects led to, if one has an ending."""
+    """Return a name for the file: the last part of its address, or of its redirect target if that has a suffix."""
     paths = [["", *urlsplit(url).path.rstrip("/").split("/")] for url in (address, reached)]
     # .../data.zip/content is how archives of research serve data.zip
     names = [_make_plain(unquote(path[at])) for at in (-1, -2) for path in paths]
@@ -494,26 +500,26 @@ def _name_of(address: str, reached: str) -> str:
 
 
 def _make_plain(name: str) -> str:
-    """A name of few signs, with the ending that it has: what is left of 数据.zip is data.zip. Empty where nothing is left."""
+    """Return a file name of plain characters that keeps the suffix: 数据.zip becomes data.zip. Empty if nothing remains."""
     kind = next((one for one in _ARCHIVES if name.lower().endswith(one)), "")
-    found = re.search(r"\.[A-Za-z][A-Za-z0-9]{0,15}$", name)
-    ending = name[len(name) - len(kind) :] if kind else found[0] if found else ""
+    suffix = re.search(r"\.[A-Za-z][A-Za-z0-9]{0,15}$", name)
+    ending = name[len(name) - len(kind) :] if kind else suffix[0] if suffix else ""
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", name[: len(name) - len(ending)]).strip(".-")
     return f"{stem or 'data'}{ending}"[-_LONGEST_FILE_NAME:].strip(".-") if stem or ending else ""
 
 
 def _digest_tree(root: str) -> tuple[str, int]:
-    """A digest of the names and bytes of all files below a directory, and how many there are. Raises OSError."""
+    """Return a digest of the names and bytes of all files below a directory, and how many there are. Raises OSError."""
     whole, count = hashlib.sha256(), 0
-    for found in walk_files(root):
-        if not found.is_regular():
-            raise OSError(f"{found.path} is no file")
-        *_, name = found.path.split("/")
+    for entry in walk_files(root):
+        if not entry.is_regular():
+            raise OSError(f"{entry.path} is not a file")
+        *_, name = entry.path.split("/")
         own = hashlib.sha256()
-        with os.fdopen(open_regular(name, found.directory), "rb") as file:
+        with os.fdopen(open_regular(name, entry.directory), "rb") as file:
             while piece := file.read(_CHUNK):
                 own.update(piece)
-        whole.update(f"{own.hexdigest()} {found.path}\0".encode("utf-8", "surrogateescape"))
+        whole.update(f"{own.hexdigest()} {entry.path}\0".encode("utf-8", "surrogateescape"))
         count += 1
     return whole.hexdigest(), count
 
@@ -527,7 +533,7 @@ def _holds(directory: str, tree: str) -> bool:
 
 @contextmanager
 def _only_one(path: str) -> Iterator[None]:
-    """One download of an address at a time: who waited finds what the other one fetched."""
+    """Allow one download of an address at a time; a process that waited finds the result."""
     while True:
         try:
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)

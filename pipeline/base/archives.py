@@ -51,7 +51,7 @@ class Unpacked:
 
 
 def unpack(data: bytes) -> Unpacked:
-    """The files in a tar (plain, gz, bz2, xz), a zip, or a gzip of one file; raises BadArchive and nothing else."""
+    """Return the files of a tar (plain, gz, bz2, xz), a zip, or a gzip of one file. Raises BadArchive only."""
     if data.startswith(_ZIP):
         return _collect_files(_zip_members(io.BytesIO(data)), len(data))
     plain = data
@@ -159,7 +159,7 @@ def _why_clashing(name: str, twins: set[str], directories: set[str]) -> str:
 
 def _limit_for_size(compressed: int) -> int:
     """Return the total of bytes that an archive of this size may unpack to."""
-    # small sources compress a thousand times and harm nobody, so the ratio counts from some size on
+    # small sources compress a thousand times without harm, so the ratio counts from some size on
     return min(LARGEST_TOTAL, max(RATIO_COUNTS_FROM, LARGEST_RATIO * compressed))
 
 
@@ -370,7 +370,7 @@ def _parse_size(field: bytes) -> int:
 
 
 def _decode_name(field: bytes) -> str:
-    """A name, up to its first NUL."""
+    """Decode a name up to its first NUL."""
     raw = field.split(b"\x00", 1)[0]
     try:
         return raw.decode("utf-8")
@@ -379,7 +379,7 @@ def _decode_name(field: bytes) -> str:
 
 
 def _parse_pax(extra: bytes) -> dict[str, str]:
-    """The records `length key=value` of an extended header, as far as they are sound."""
+    """Return the valid records `length key=value` of an extended header."""
     records: dict[str, str] = {}
     position = 0
     while position < len(extra):

@@ -1,4 +1,4 @@
-"""Knows files that hold passwords and keys, by where they lie and by what is in them: none of them is a paper, or code."""
+"""Recognize files of passwords and keys, by path and content: none of them is a paper, or code."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ _STORES = (
     *(".pgpass", ".git-credentials", ".config/gcloud", ".config/google-chrome", ".config/chromium", ".config/pipeline"),
     ".local/share/keyrings",
 )
-"""By one of these a folder is known that holds keys."""
+"""Directories that mark their parent as a store of keys."""
 _MOST = 64 * 1024
-"""Of a file that is looked into: what is longer is text about keys and no file of them."""
+"""Largest file to look into: a longer one is text about keys."""
 _LEAST_SHARE = 0.5
-"""So much of a file of lines must be passwords."""
+"""Least share of lines with passwords in a file of passwords."""
 _INSIDE = (
     ("a private key", re.compile(r"\s*-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-")),
     (

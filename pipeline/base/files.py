@@ -1,4 +1,4 @@
-"""The ground floor of the disk: durable writes, digests, and reads that no planted file can trap."""
+"""Durable writes, digests, and reads that no planted file can trap."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.base.safe_tree import NotRegularError, open_regular, refuse_linked
 LARGEST_DOCUMENT = 256 * 1024 * 1024
 _RENAME_TRIES = 100
 _FEW = 8
-"""So many files are synced one by one; more, with all of their file system."""
+"""Most files to sync one by one; more are synced with all of their file system."""
 DISK_FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
 PROCESS_SHORT = frozenset((errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM))
 """No descriptors, processes or memory left."""
@@ -29,7 +29,7 @@ def sha256(data: bytes) -> str:
 
 
 def read_bytes(path: str, *, limit: int = LARGEST_DOCUMENT) -> bytes:
-    """The whole of a regular file. Links, pipes, devices and folders are refused at once, never waited for."""
+    """Read a regular file whole. Links, pipes, devices and folders are refused at once, never waited for."""
     try:
         descriptor = open_regular(path)
     except ValueError as error:
@@ -92,7 +92,7 @@ def write_without_sync(path: str, data: bytes, *, content: bool = False) -> None
 
 
 def replace_file(source: str, target: str, *, folder: int | None = None) -> None:
-    """Renames over what is there; `folder` is the open folder that both names are in. Raises OSError."""
+    """Rename over an existing file; `folder` is the open folder of both names. Raises OSError."""
     for tries_left in reversed(range(_RENAME_TRIES)):
         try:
             if folder is None:
@@ -160,7 +160,7 @@ def make_directory(path: str) -> None:
 
 
 def set_aside(path: str) -> str:
-    """Renames a file or folder to `<path>.prev`, `.prev2`, … and returns that name: what was made is kept.
+    """Rename a file or folder to `<path>.prev`, `.prev2`, … and return that name.
 
     One that is not there is fine.
     """
@@ -225,7 +225,7 @@ def describe_room(path: str) -> str:
 
 @contextmanager
 def telling_room(path: str, needed: int) -> Iterator[None]:
-    """Inside, a disk that is full is told with the bytes that are free at a path, and those that the work may need."""
+    """Add the free and the needed bytes at a path to the error of a full disk."""
     try:
         yield
     except StorageError as error:

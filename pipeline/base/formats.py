@@ -30,7 +30,7 @@ class Markdown(NamedTuple):
 
 
 def parse_json(data: bytes, *, strict: bool = True) -> Any:
-    """Strict JSON (RFC 8259): no NaN, no duplicate keys, no lone surrogates. How deep it may go is for the schema.
+    """Parse strict JSON (RFC 8259): no NaN, no duplicate keys, no lone surrogates. The schema limits its depth.
 
     With `strict=False` a text in it may hold line breaks and tabs as they are, as models write them.
     """
@@ -53,7 +53,7 @@ def parse_json(data: bytes, *, strict: bool = True) -> Any:
 
 
 def dump_json(value: Any) -> bytes:
-    """The bytes of a JSON document, made to be read and compared by line: a field a line, and in a list or table a row a line."""
+    """Return a JSON document for reading and comparing by line: a field a line, in a list or table a row a line."""
     try:
         return (_json_lines(value) + "\n").encode("utf-8")
     except (ValueError, TypeError, RecursionError) as error:
@@ -61,7 +61,7 @@ def dump_json(value: Any) -> bytes:
 
 
 def dump_json_line(value: Any) -> bytes:
-    """A value as one line of a .jsonl file, without its line end."""
+    """Return a value as one line of a .jsonl file, without its line end."""
     try:
         return _encode(value).encode("utf-8")
     except (ValueError, TypeError, RecursionError) as error:
@@ -69,7 +69,7 @@ def dump_json_line(value: Any) -> bytes:
 
 
 def parse_markdown(data: bytes) -> Markdown:
-    """Markdown that begins with YAML front matter between two `---` lines."""
+    """Parse Markdown that begins with YAML front matter between two `---` lines."""
     text = _decode_utf8(data)
     end = text.find("\n" + _FENCE, len(_FENCE) - 1)
     if not text.startswith(_FENCE) or end < 0:
@@ -84,7 +84,7 @@ def parse_markdown(data: bytes) -> Markdown:
 
 
 def compose_markdown(front: Mapping[str, Any], body: str) -> Markdown:
-    """A Markdown document from its two parts."""
+    """Return a Markdown document from its two parts."""
     return Markdown(_FENCE + dump_yaml(dict(front)).decode("utf-8") + _FENCE + body, front)
 
 

@@ -1,4 +1,4 @@
-"""Files of one JSON object a line, as journals, ledgers and recordings are."""
+"""Read and append files of one JSON object a line, like journals, ledgers and recordings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def append_row(path: str, row: Mapping[str, Any], *, durable: bool = True) -> No
 
 
 def row_line(row: Mapping[str, Any]) -> bytes:
-    """A row as bytes, without its line end."""
+    """Return a row as bytes, without its line end."""
     return json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 

@@ -51,7 +51,6 @@ class Claim(NamedTuple):
 
 
 def describe_holder(content: Holder) -> str:
-    """A holder in words."""
     pid, host, started = content.get("pid", "unknown"), content.get("host", "this machine"), content.get("started", "?")
     return f"process {pid} on {host} since {started}"
 
@@ -141,7 +140,7 @@ def has_lease(path: str, attempt: str) -> bool:
 
 @contextmanager
 def keep_lease(path: str, attempt: str) -> Iterator[None]:
-    """Inside, a thread gives the signs of life of a lease that was claimed; in the end it is given back. Raises StorageError."""
+    """Keep a claimed lease alive from a thread, and release it at the end. Raises StorageError."""
     # imported here: only who holds a lease needs them
     import threading
 
@@ -160,7 +159,7 @@ def keep_lease(path: str, attempt: str) -> Iterator[None]:
 
 @contextmanager
 def lock_descriptor(descriptor: int, path: str, seconds: float | None = None) -> Iterator[bool]:
-    """Inside, this process alone has the lock of an open file; False where another still had it after so many seconds.
+    """Lock an open file for this process alone; False if another process still has it after so many seconds.
 
     `path` is the file's. Where its file system has no locks, a lease beside it keeps others away. Raises StorageError.
     """
@@ -180,7 +179,7 @@ def lock_descriptor(descriptor: int, path: str, seconds: float | None = None) ->
 
 
 def _try_lock(descriptor: int, how: int, lease: str, attempt: str) -> str:
-    """By what the lock was had: "kernel" or "lease"; empty where another has it."""
+    """Return the kind of lock obtained: "kernel" or "lease"; empty if another process has it."""
     try:
         fcntl.flock(descriptor, how)
     except BlockingIOError:
@@ -281,7 +280,7 @@ def _birth_of(pid: int) -> str:
 
 
 def _number_space() -> str:
-    """Within which processes are numbered: containers of one machine each have their own."""
+    """Return the name space of process ids: containers of one machine each have their own."""
     try:
         return os.readlink("/proc/self/ns/pid")
     except OSError:

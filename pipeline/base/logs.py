@@ -1,4 +1,4 @@
-"""One log a task: logs/system.jsonl, one JSON object a line; beside it, what models say while they say it (words.jsonl).
+"""Write one log a task: logs/system.jsonl, one JSON object a line; next to it the live words of models (words.jsonl).
 
 The machine tells what it does with `log_event`, which needs no library. The work of the phases logs with loguru:
 
@@ -33,7 +33,7 @@ Echo = Callable[[str, str], None]
 """Shows a line of the log, by its level and its message, to the person who watches."""
 WORDS = "words.jsonl"
 _MOST_WORDS = 8 * 1024 * 1024
-"""In bytes: then the file begins anew. The journals hold every reply."""
+"""Largest file in bytes, after which it starts again. The journals hold every reply."""
 _LOOK_BACK = 100
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT
 _WARNING = 30
@@ -92,7 +92,7 @@ class TaskLog:
 
 @contextmanager
 def task_log(path: str, *, echo: Echo | None = None) -> Iterator[TaskLog]:
-    """Inside, everything that is logged goes to this file, and to `echo`."""
+    """Log everything inside to this file, and to `echo`."""
     log = TaskLog(path, echo=echo)
     token = _current.set(log)
     if "loguru" in sys.modules:  # a phase of the user's own may have imported it by itself
@@ -119,7 +119,7 @@ def show_words(who: str, text: str) -> None:
 
 
 def utc_timestamp(seconds: float | None = None) -> str:
-    """UTC, ISO 8601, to the millisecond."""
+    """Return a time in UTC, ISO 8601, to the millisecond."""
     moment = time.time() if seconds is None else seconds
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment)) + f".{int(moment * 1000) % 1000:03d}Z"
 
@@ -129,7 +129,7 @@ class _LazyLogger:
 
     def __getattr__(self, name: str) -> Any:
         if name in _FOR_A_TASK and _current.get() is None:
-            return _ignore  # a worker, or a command that makes no task: nobody would see the line
+            return _ignore  # a worker, or a command without a task: the line would be lost
         import loguru  # late: 45 ms, which toy phases and commands that only look never pay
 
         _send_to_task_logs()

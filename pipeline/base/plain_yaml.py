@@ -26,17 +26,17 @@ _Path = tuple[str | int, ...]
 
 
 def parse_yaml(data: bytes) -> Any:
-    """The value of one YAML document. Raises FormatError, with line and column."""
+    """Parse one YAML document. Raises FormatError, with line and column."""
     return _YamlBuilder(data, with_places=False).value
 
 
 def locate_yaml(data: bytes, path: Sequence[str | int]) -> _Place:
-    """Line and column, from 1, of the value at a path in YAML that parses; (0, 0) where the path leads nowhere."""
+    """Return line and column, from 1, of the value at a path in valid YAML; (0, 0) if there is none."""
     return _YamlBuilder(data, with_places=True).places.get(tuple(path), (0, 0))
 
 
 def dump_yaml(value: Any) -> bytes:
-    """The bytes of a YAML document: keys in the order given, letters as they are. Raises FormatError."""
+    """Return a YAML document: keys in the given order, letters unescaped. Raises FormatError."""
     import yaml  # late: 15 ms, and most commands read and write no YAML
 
     class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
@@ -67,7 +67,7 @@ def dump_yaml(value: Any) -> bytes:
 
 
 def _space_out(data: bytes) -> bytes:
-    """An empty line before each key of the document and each entry of its lists.
+    """Insert an empty line before each key of the document and each entry of its lists.
 
     Texts that go on over lines are indented, so what begins a line is always a key or an entry.
     """

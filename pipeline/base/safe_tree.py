@@ -1,4 +1,4 @@
-"""Open, read, write and walk in places that others can write: no link leads out, no pipe is waited for, no device is read.
+"""Open, read, write and walk in directories that others can write: no link leads out, no pipe blocks, no device is read.
 
 `open_regular` is the one opener of the program. Below a directory that changes meanwhile (a workspace, fetched code, a directory
 of the user), it takes names in open directories: no path is resolved as a whole, because any part of it may have become a link.
@@ -54,7 +54,7 @@ class WalkedEntry(NamedTuple):
         return self.entry.is_file(follow_symlinks=False)
 
     def status(self) -> os.stat_result:
-        """Its own status, not that of what a link leads to. Raises OSError when it is gone by now."""
+        """Return its own status, not that of a link's target. Raises OSError if it is gone."""
         return self.entry.stat(follow_symlinks=False)
 
 
@@ -90,7 +90,7 @@ def walk_tree(
     enters: Callable[[str], bool] = lambda path: True,
     opener: Opener = open_one,
 ) -> Iterator[WalkedEntry]:
-    """Everything below a directory, in the order of names, each directory before what is in it. Raises OSError.
+    """Yield everything below a directory, sorted by name, each directory before its content. Raises OSError.
 
     `enters` says by its path whether a directory is looked into.
     """
@@ -170,7 +170,7 @@ def read_at_most(descriptor: int, most: int) -> bytes | None:
 
 
 def read_beneath(root: str | int, path: str, most: int) -> bytes:
-    """A regular file below the root, of at most so many bytes. Raises OSError."""
+    """Read a regular file below the root, of at most so many bytes. Raises OSError."""
     *parts, name = path.split("/")
     with open_directory(root, parts) as directory:
         try:

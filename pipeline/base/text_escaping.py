@@ -28,7 +28,7 @@ def bound_text(text: str, most: int = LARGEST_ANSWER) -> str:
 
 
 def one_line(text: str, most: int = 200) -> str:
-    """The text as one escaped line of bounded length."""
+    """Return the text as one escaped line of bounded length."""
     line = " ".join(escape_text(text[: 4 * most]).split())
     return line if len(line) <= most else line[: most - 1] + "…"
 

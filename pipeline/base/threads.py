@@ -1,4 +1,4 @@
-"""Start threads, and run work that waits for others side by side in them."""
+"""Start threads, and run tasks that mostly wait in parallel."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHORT = "can't start new thread"
 
 @contextmanager
 def reporting_thread_shortage() -> Iterator[None]:
-    """Inside, a thread that the machine refuses to start raises StorageError."""
+    """Raise StorageError if the machine refuses to start a thread inside."""
     try:
         yield
     except RuntimeError as error:

@@ -14,7 +14,7 @@ MEMORY = 1024**3
 """Memory limit of a worker in bytes."""
 # decision 128: processor time is the limit, because a clock blames a paper for a busy machine.
 PATIENCE = 10
-"""So many times its processor time a worker may take by the clock: on a busy machine it waits for its turn."""
+"""Factor from processor time to the time limit by the clock: on a busy machine a worker waits for its turn."""
 
 
 def worker_environment(environment: Mapping[str, str]) -> dict[str, str]:
@@ -24,7 +24,7 @@ def worker_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def leave_unconfined(argv: Sequence[str], readable: Sequence[str]) -> list[str]:
-    """The command line as it is."""
+    """Return the command line unchanged."""
     return [*argv]
 
 

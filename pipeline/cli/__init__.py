@@ -1,4 +1,4 @@
-"""The command line: what a person types. The only place that prints, reads the environment and exits."""
+"""The command line: the only place that prints, reads the environment and exits."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def _is_no_part(name: str) -> bool:
 
 
 def _describe_member(name: str, size: int, mode: int) -> tarfile.TarInfo:
-    """Nothing in it tells of the user or the machine."""
+    """Describe a member without any trace of the user or the machine."""
     member = tarfile.TarInfo(name)
     member.size, member.mode, member.mtime = size, 0o755 if mode & 0o100 else 0o644, 0
     return member
@@ -201,7 +201,7 @@ def _read_archive(path: str, folder: str, key_directory: str) -> Packed:
 
 
 def _members(tar: tarfile.TarFile, folder: str) -> Iterator[tarfile.TarInfo]:
-    """Its members, each as Python's own filter for data lets it pass."""
+    """Yield the members that Python's own filter for data accepts."""
     for member in tar:
         yield tarfile.data_filter(member, folder).replace(name=member.name, deep=False)
 

@@ -1,4 +1,4 @@
-"""Arguments and options that many commands take, and what a shell is offered for them."""
+"""Shared arguments and options of commands, and their completion in a shell."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ def complete_files(context: click.Context, parameter: click.Parameter, typed: st
 
 
 def complete_directories(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """The same for directories."""
     return _offer([typed], "dir")
 
 
@@ -46,19 +45,18 @@ def complete_tasks(context: click.Context, parameter: click.Parameter, typed: st
 
 
 def complete_phases(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Names of phases, or their numbers where one begins with a digit. No phase is imported: only files are looked at."""
+    """Complete names of phases, or numbers after a digit. No phase is imported: only file names are read."""
     found = sorted(match.groups() for name in _names_in(_phases_dir()) if (match := _PHASE.fullmatch(name)))
     words = [number if typed[:1].isdigit() else name for number, name in found]
     return _offer_words(word for word in words if word.startswith(typed))
 
 
 def complete_settings(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """The names of the settings."""
     return _offer_words(name for name in Settings._fields if name.startswith(typed))
 
 
 def complete_models(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """offline, and the names of the providers with a colon behind."""
+    """Complete offline, and the names of the providers with a colon."""
     from phases.llm.providers import PROVIDERS  # imported here: only TAB behind --model needs it
 
     return _offer(
@@ -160,7 +158,7 @@ def _names_in(folder: str) -> list[str]:
 
 
 def _files_beneath(root: str, typed: str) -> Iterator[str]:
-    """Files of a task whose path in it begins so, the first thousand. Links are not followed."""
+    """Yield files of a task whose path in it begins so, at most a thousand. Links are not followed."""
     return islice(_walk_files(root, typed), _MOST)
 
 

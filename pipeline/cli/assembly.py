@@ -1,4 +1,4 @@
-"""Join the machine with the phases: settings, discovery, contracts, the model, and the task that a command is about."""
+"""Join the engine with the phases: settings, discovery, contracts, the model, and a command's task."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _UNFINISHED = ("running", "paused", "error", "cancelled")
 
 
 def settings_from(flags: dict[str, Any]) -> Settings:
-    """The settings in force for a command with these flags (None: not given)."""
+    """Return the settings in force for a command with these flags (None: not given)."""
     try:
         os.getcwd()
     except OSError as error:
@@ -60,12 +60,12 @@ def cache_directory() -> str:
 
 
 def _user_directory(variable: str, usual: str) -> str:
-    given = os.environ.get(variable, "")  # a relative one is no one, says its standard
+    given = os.environ.get(variable, "")  # its standard ignores a relative one
     return os.path.join(given if os.path.isabs(given) else os.path.join(os.path.expanduser("~"), usual), "pipeline")
 
 
 def settings_file() -> str:
-    """The user's settings; it need not be there."""
+    """Return the path of the user's settings, which may be missing."""
     return os.path.join(config_directory(), "config.yaml")
 
 
@@ -105,7 +105,7 @@ def open_task(settings: Settings, task: str | None) -> TaskStore:
 
 
 def open_task_directory(settings: Settings, root: str) -> TaskStore:
-    """The store of a task directory, with the phases and schemas in force."""
+    """Open a task directory with the phases and schemas in force."""
     own = os.path.join(settings.phases, "schemas")
     contracts = Contracts((own,) if settings.phases and os.path.isdir(own) else ())
     return TaskStore(root, discover_phases(settings.phases), contracts)
@@ -125,7 +125,7 @@ def task_directory(settings: Settings, task: str) -> str:
 
 
 def describe_unknown_task(folder: str, task: str) -> str:
-    """That a folder has no such task; with the task of a similar name, or the command that lists its tasks."""
+    """Describe a missing task, with one of a similar name, or the command that lists the tasks."""
     names = [name for name in Catalog(folder).read().entries if is_task(os.path.join(folder, name))]
     near = nearest_word(task, names)
     advice = f"did you mean '{near}'?" if near else f"to see the tasks: pipeline list{tasks_dir_flag(folder)}"
@@ -138,7 +138,7 @@ def command_name(store: TaskStore) -> str:
 
 
 def name_in_commands(root: str) -> str:
-    """The same for a task directory."""
+    """Return a task directory as the user types it."""
     name = os.path.basename(root) if _is_usual_folder(os.path.dirname(root)) else relative_path(root)
     return quote_word(name)
 
@@ -158,7 +158,6 @@ def locate_task(text: str, root: str) -> str:
 
 
 def quote_word(word: str) -> str:
-    """A word as a shell takes it."""
     if word.replace("/", "").replace("-", "").replace(".", "").replace("_", "").isalnum() and word.isascii():
         return word
 
@@ -245,7 +244,7 @@ def settings_to_store(values: Mapping[str, Any]) -> dict[str, Any]:
 def with_settings_to_keep(
     task: Mapping[str, Any], values: Mapping[str, Any], flags: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """task.json with these settings, unsealed. What it says nothing of, and no flag says either, stays so."""
+    """Return task.json with these settings, unsealed. Settings that neither it nor a flag names stay so."""
     unsaid = {name: task["settings"][name] for name in _list_unsaid(task, flags)}
     said = _list_said(task, flags)
     return {**task, "settings": {**settings_to_store(values), **unsaid}, **({"said": said} if said else {})}
@@ -299,7 +298,7 @@ def model_for(values: Mapping[str, Any], phase: str) -> str:
         phase
     )
     name = str((values[own] if own else "") or values["model"])
-    # By itself only a served model reviews: a recording has no replies to questions that nobody recorded.
+    # By itself only a served model reviews: a recording lacks replies to these questions.
     return "" if phase == "judge" and values["judge"] == JUDGE_AUTO and not is_served(name) else name
 
 
@@ -339,7 +338,7 @@ def _address_for(values: Mapping[str, Any], name: str) -> str:
 
 
 def _with_absolute_recording(name: str) -> str:
-    """A model's name as every folder understands it: the path of a recording in full."""
+    """Return a model's name with the full path of a recording, valid in every folder."""
     path = name.removeprefix(_REPLAY)
     return _REPLAY + os.path.abspath(path) if name.startswith(_REPLAY) and path else name
 

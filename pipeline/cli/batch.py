@@ -1,4 +1,4 @@
-"""`pipeline batch`: many papers, some at a time. The state of each is its task directory, and nothing else remembers a batch."""
+"""`pipeline batch`: many papers, some at a time. The state of each is its task directory; the batch has none of its own."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _list_directory(source: str) -> list[str]:
 
 
 def _read_list(path: str) -> list[str]:
-    """The sources in a list; relative paths are as seen from the list."""
+    """Return the sources in a list; relative paths are relative to the list."""
     import csv  # imported here, both: only a list needs them
     import io
 

@@ -1,4 +1,4 @@
-"""The batches of a task directory: batches.jsonl names the papers of each that was begun; their state is that of the tasks."""
+"""Batches of a task directory: batches.jsonl names the papers of each; their state is that of the tasks."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Batch(NamedTuple):
     name: str
     at: str
     sources: tuple[str, ...]
-    """As the list of tasks names them."""
+    """Sources as the list of tasks names them."""
 
     @property
     def mark(self) -> str:
-        """The same for the same papers, however often the command is given."""
+        """Return a mark that is equal for the same papers."""
         return hashlib.sha256("\n".join(sorted(self.sources)).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 

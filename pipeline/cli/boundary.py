@@ -1,4 +1,4 @@
-"""The one place where failures become a line on stderr and an exit code."""
+"""Turn failures into a line on stderr and an exit code."""
 
 from __future__ import annotations
 

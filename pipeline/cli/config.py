@@ -1,4 +1,4 @@
-"""`pipeline config`: the settings in force and where each comes from; and one line of the user's file, set."""
+"""`pipeline config`: show the settings in force and their origins, and set one line of the user's file."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _show(rows: list[dict[str, Any]], path: str, everything: bool) -> None:
 
 
 def _rows(path: str) -> list[dict[str, Any]]:
-    """Every setting with its value and its origin. A secret is told to be there, and no more."""
+    """Return every setting with its value and its origin. A secret is only stated to be set."""
     default, of_file = Settings(), load_settings(path, {}, {})
     in_force = settings_from({})
     rows = []

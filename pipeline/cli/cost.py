@@ -1,4 +1,4 @@
-"""`pipeline cost`: what a task has spent on models."""
+"""`pipeline cost`: show a task's spending on models."""
 
 from __future__ import annotations
 

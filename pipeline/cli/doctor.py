@@ -1,4 +1,4 @@
-"""`pipeline doctor`: what is installed, what is missing, and what to type."""
+"""`pipeline doctor`: show what is installed and missing, and what to type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run the papers of a batch on other machines: as a Slurm array, or on Dask's workers. Both place them, and remember nothing.
+"""Run the papers of a batch on other machines: as a Slurm array, or on Dask's workers. Neither keeps a state.
 
 What runs there is this command with one task directory and the same options, so that a paper is run as it would be here. The
 truth is in the task directories, which all machines must see: when a scheduler dies, the same command goes on.
@@ -33,7 +33,7 @@ from pipeline.engine.settings import Settings
 _LOST = 75
 """Exit code of a paper whose outcome is unknown: the same command continues it."""
 _TOLD = 500
-"""So much of what sbatch says against an array is passed on."""
+"""Longest quote of sbatch's refusal."""
 _RETRIES = 3
 _PATIENCE = 15
 """Seconds that a scheduler has to answer."""
@@ -41,9 +41,9 @@ _TIED = (
     "import sys; from pipeline.cli.run_batch import die_with; die_with(int(sys.argv[1])); "
     "from pipeline.cli import main; main(sys.argv[2:])"
 )
-"""The program, which asks the kernel for a SIGTERM when its parent dies, of whatever."""
+"""Program that asks the kernel for a SIGTERM when its parent dies, for whatever reason."""
 Worker = Sequence[str]
-"""The command line for one paper, but for its task directory."""
+"""Command line for one paper, without its task directory."""
 Runner = Callable[[Sequence[Paper], int, Worker, str], None]
 
 
@@ -104,7 +104,7 @@ _OF_THE_BATCH = ("jobs", "engine", "where", "csv_file", "html", "rows_as_json")
 
 def _run_on_slurm(papers: Sequence[Paper], jobs: int, worker: Worker, where: str) -> None:
     """Write an array of one element a paper, submit it, and wait for it. `where`: options for sbatch."""
-    # beside the tasks, because the nodes must see it
+    # next to the tasks, because the nodes must see it
     folder = mkdtemp(prefix=".slurm-", dir=os.path.dirname(os.path.abspath(papers[0].root)))
     script = write_slurm_array(folder, [os.path.abspath(paper.root) for paper in papers], jobs, worker, where)
     said = os.path.join(folder, "sbatch.log")

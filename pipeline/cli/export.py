@@ -1,4 +1,4 @@
-"""`pipeline export`: the code of a task as a notebook, a zip or a git repository, for people who have no pipeline."""
+"""`pipeline export`: the code of a task as a notebook, a zip or a git repository, for use without the pipeline."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from phases.evidence.demands import demands_of
+from phases.evidence.locate import demands_of
 from phases.planning.plan_words import language_of
 from phases.sandbox.git import run_git
 from phases.workspace.backup_tree import latest_aside
@@ -179,7 +179,7 @@ def _write_repository(store: TaskStore, files: Files, target: str) -> None:
 
 
 def _earlier_code(store: TaskStore) -> list[str]:
-    """The directories of earlier code, the oldest first."""
+    """Return the directories of earlier code, the oldest first."""
     root = store.path("generate_code")
     last = latest_aside(root)
     count = int(last.removeprefix(f"{root}.prev") or 1) if last else 0

@@ -1,4 +1,4 @@
-"""Code that was made elsewhere, taken into a task: copied, with a plan that is fitted to its files."""
+"""Import code that was made elsewhere into a task, with a plan fitted to its files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders that the user gives a task, tests or code: what is in them, whether that is too much, and a copy of them."""
+"""Check the size of folders that the user gives a task, tests or code, and copy them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_FILES, _MOST_BYTES = 20_000, 500 * 2**20
 
 
 def files_in(path: str) -> list[str]:
-    """The files in a folder, as paths in it; of a file, its name."""
+    """Return the files in a folder, as paths in it; of a file, its name."""
     if os.path.isfile(path):
         return [os.path.basename(path)]
     found = []

@@ -1,4 +1,4 @@
-"""`pipeline hooks`: which hooks check the agent's work, and the ways to add, trust, try and import them."""
+"""`pipeline hooks`: list, add, trust, try and import the hooks that check the agent's work."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _LONGEST_COMMAND = 120
 
 
 class _Group(click.Group):
-    """Says what was meant where a word is mistyped."""
+    """Group that suggests the intended command after a typo."""
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args and args[0] not in self.commands:
@@ -178,7 +178,7 @@ def test_command(task: str, hook: str, tasks_dir: str | None) -> Answer:
     pipeline hooks test paper internal:code
     """
     # imported here: to run a hook needs most of acceptance and the agent, 0.2 s that the other commands do not need
-    from phases.acceptance.administration.run_once import Trial, run_once, trial_lines
+    from phases.acceptance.administration.hook_test import TestedTask, describe_result, run_hook
     from phases.agent.session import order_files
     from phases.workspace.packages import package_store
 
@@ -195,9 +195,8 @@ def test_command(task: str, hook: str, tasks_dir: str | None) -> Answer:
         plan = store.load("initial_plan.txt") if store.exists("initial_plan.txt") else None
         planned = order_files(plan) if plan else ()
         environments = package_store(cache_directory())
-        trial = Trial(store.root, store.id, values, plan, planned, setting, environments)
-        outcome = run_once(trial, chosen)
-    lines = trial_lines(chosen, {**outcome, "log": relative_path(outcome["log"]) if outcome["log"] else ""})
+        outcome = run_hook(TestedTask(store.root, store.id, values, plan, planned, setting, environments), chosen)
+    lines = describe_result(chosen, {**outcome, "log": relative_path(outcome["log"]) if outcome["log"] else ""})
     return Answer(
         {"task": store.id, "hook": chosen.key, **outcome},
         lambda: print_text("\n".join(lines)),
@@ -222,20 +221,19 @@ def import_command(file: str, kind: str, scope: str) -> Answer:
     pipeline hooks import --from claude .claude/settings.json
     pipeline hooks import --from gemini ~/.gemini/settings.json --scope repo > .pipeline/hooks.yaml
     """
-    from phases.acceptance.administration.translate import translate_file  # imported here: only this command needs it
+    from phases.acceptance.administration.import_hooks import import_file  # imported here: only this command needs it
 
-    done = translate_file(kind, file, scope, to_printable)
-    for line in done.untranslated:
+    found = import_file(kind, file, to_printable)
+    for line in found.untranslated:
         notify(f"not translated: {' '.join(line.splitlines())}")
-    place = REPO_FILE if scope == "repo" else settings_file()
-    told = f"{len(done.items)} hooks, for {place}; look at them there with: pipeline hooks list"
-    value = {"items": done.items, "untranslated": done.untranslated}
-    if not done.items:
+    value = {"items": found.items, "untranslated": found.untranslated}
+    if not found.items:
         return Answer(value, lambda: None, 1, [f"nothing of {file} could be translated"])
 
     def show() -> None:
-        print_text(done.text.rstrip("\n"))
-        notify(told)
+        place = REPO_FILE if scope == "repo" else settings_file()
+        print_text(found.to_yaml(scope).rstrip("\n"))
+        notify(f"{len(found.items)} hooks, for {place}; look at them there with: pipeline hooks list")
 
     return Answer(value, show)
 

@@ -1,4 +1,4 @@
-"""`pipeline iterate`: a change to a task that has a plan; planned, shown, reviewed, and carried out where it matters."""
+"""`pipeline iterate`: plan, show, review and carry out a change to a task that has a plan."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def iterate_command(task: str, change: str, **options: Any) -> int:
     if not text:
         raise UsageError('say what must change: pipeline iterate ID "use the second data set too"')
     settings, flags = check_options(options)
-    # Experiments that ran once run again where somebody asks for them, as `pipeline reproduce` does.
+    # Experiments that ran before run again only on request, as by `pipeline reproduce`.
     flags["reproduce"] = flags.get("reproduce") or OFF
     store = open_task(settings, task)
     _refuse_what_is_in_the_way(store)
@@ -60,7 +60,7 @@ def iterate_command(task: str, change: str, **options: Any) -> int:
         shown.extend([True] if not shown and _tell_difference(store, before) else [])
         return bool(shown)
 
-    # The reviewer's screen comes after this; where nobody is asked, the difference is shown at the end.
+    # The reviewer's screen comes after this; without a reviewer, the difference is shown at the end.
     # which files it reaches is found by comparing plans, however the plan was changed (decision 48)
     code = run_task(store, settings, flags, {**options, "before_review": show})
     if not show() and _is_planned(store):

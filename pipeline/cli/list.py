@@ -1,4 +1,4 @@
-"""`pipeline list`: every task, the newest first, in lines that fit the terminal."""
+"""`pipeline list`: list every task, the newest first, in lines that fit the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pipeline logs`: a task's log, once or as it grows."""
+"""`pipeline logs`: print a task's log, once or as it grows."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _open_log(path: str) -> BinaryIO | None:
 
 
 def _new_lines(file: BinaryIO, path: str) -> Iterator[bytes]:
-    """The lines from here to the end. Raises StorageError for a line without end, as a sparse file has."""
+    """Yield the lines from here to the end. Raises StorageError for a line without end, as a sparse file has."""
     while line := file.readline(_LONGEST_LINE):
         if len(line) == _LONGEST_LINE:
             raise StorageError(

@@ -185,7 +185,6 @@ class _Tools:
         return self._call("review", [*flags, *_optional(task)])
 
     def read(self, task: str, document: str) -> str:
-        """The file of a document, as it lies on the disk."""
         return self._call("show", _optional(task, SHORT.get(document, document)))
 
     def _open(self, task: str) -> TaskStore:

@@ -1,4 +1,4 @@
-"""`pipeline models`: which models the settings name, whether they answer, and which providers there are."""
+"""`pipeline models`: list the models of the settings, whether they answer, and the providers."""
 
 from __future__ import annotations
 

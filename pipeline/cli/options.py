@@ -1,4 +1,4 @@
-"""The options of every command that makes phases run."""
+"""Options of every command that runs phases."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?")
 
 
 def _parse_amount(context: click.Context, option: click.Parameter, value: str | None) -> float | None:
-    """Dollars, as the settings take them: no infinity, and nothing that is not a number."""
+    """Parse an amount in dollars, as the settings do: a finite number."""
     if value is not None and not _AMOUNT.fullmatch(value):
         raise click.BadParameter(f"{value!r} is not an amount like 2 or 0.50")
     return None if value is None else float(value)
@@ -63,12 +63,12 @@ def _full_path(context: click.Context, option: click.Parameter, value: str | Non
 
 
 def _text(name: str, metavar: str, help_text: str, **more: Any) -> Callable[[_Command], _Command]:
-    """An option with a word behind it."""
+    """Add an option with a value."""
     return click.option(name, metavar=metavar, help=help_text, **more)
 
 
 def _flag(names: str, setting: str, help_text: str, **more: Any) -> Callable[[_Command], _Command]:
-    """An option without a word behind it. Where it is not given, the settings say it."""
+    """Add an option without a value. If it is not given, the settings decide."""
     return click.option(names, setting, default=None, help=help_text, **more)
 
 

@@ -16,7 +16,7 @@ _SPACES = "\n\t\u00a0\u2002\u2003\u2009\u202f\u3000"
 _WIDE = 10_000
 """Width without a terminal: nothing is wrapped for programs."""
 _ROOM = 24
-"""With less room for it, the last column stands on lines of its own."""
+"""Least width of the last column; with less it moves to lines of its own."""
 _COLOURS = {
     **dict.fromkeys(("completed", "done"), "green"),
     **dict.fromkeys(
@@ -28,7 +28,7 @@ _COLOURS = {
 
 
 def to_printable(text: str) -> str:
-    """The text with every control, direction and invisible character written out."""
+    """Return the text with every control, direction and invisible character written out."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in _SPACES else c.encode("unicode_escape").decode("ascii") for c in text)
@@ -205,7 +205,7 @@ _EXTRA = "pip install 'paper-pipeline["
 
 
 def program_name() -> str:
-    """`pipeline` where the shell finds this one under that name, else its path, or `python -m pipeline`; ready to paste."""
+    """Return `pipeline` if the shell finds this one by that name, else its path, or `python -m pipeline`; ready to paste."""
     called = sys.argv[0] if os.path.basename(sys.argv[0]) == _NAME and os.access(sys.argv[0], os.X_OK) else ""
     found, beside = _find_on_path(_NAME), os.path.join(os.path.dirname(sys.executable), _NAME)
     if found and os.path.realpath(found) in (os.path.realpath(called or beside), os.path.realpath(beside)):
@@ -214,7 +214,7 @@ def program_name() -> str:
 
 
 def rewrite_commands(text: str) -> str:
-    """The text with every `pipeline COMMAND`, and every pip for an extra, as this user types it."""
+    """Replace every `pipeline COMMAND`, and every pip for an extra, by what this user types."""
     if _EXTRA in text:  # the pip on the path may be another Python's
         text = re.sub(rf"(?<!-m ){re.escape(_EXTRA)}", lambda _: f"{_python_command()} -m {_EXTRA}", text)
         clone = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -247,7 +247,7 @@ def _find_on_path(name: str) -> str:
 
 
 def quote_short(path: str) -> str:
-    """The shorter one of a path in full and as seen from here, as a shell takes it."""
+    """Return the shorter of the full and the relative path, quoted for a shell."""
     relative = os.path.relpath(path)
     name = min(os.path.abspath(path), relative if os.sep in relative else f"./{relative}", key=len)
     if re.fullmatch(r"[\w./+-]+", name, re.ASCII):

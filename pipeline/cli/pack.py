@@ -1,4 +1,4 @@
-"""`pipeline pack` and `pipeline unpack`: a task as one file, to be carried to another machine and back."""
+"""`pipeline pack` and `pipeline unpack`: move a task to another machine as one file."""
 
 from __future__ import annotations
 

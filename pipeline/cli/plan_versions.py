@@ -1,4 +1,4 @@
-"""The versions of a plan that were up for review: each is kept under its digest, and the newest two are compared."""
+"""Compare the reviewed versions of a plan, each kept under its digest."""
 
 from __future__ import annotations
 

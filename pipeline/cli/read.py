@@ -1,4 +1,4 @@
-"""`pipeline read`: what the reader makes of a paper, without a task."""
+"""`pipeline read`: read a paper without making a task."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from pipeline.engine.settings import Settings
 
 _run = partial(run_worker, start=WorkerStart(os.environ, confine_parser))
 _DOTS_PER_INCH = 120
-"""Of figures and tables."""
+"""Resolution of figures and tables."""
 _LISTED = ("sections", "references", "equations", "algorithms", "tables", "figures", "links")
 
 
@@ -81,7 +81,7 @@ def read_command(
 
 
 class ReadDocument(NamedTuple):
-    """A source that was read: of which kind it is, where its copy lies, and what it says."""
+    """A source with its kind, its copy and its text."""
 
     kind: str
     path: str

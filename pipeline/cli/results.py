@@ -1,4 +1,4 @@
-"""`pipeline results`: the paper's tables beside what the code gave, as text, CSV, JSON or a page."""
+"""`pipeline results`: compare the paper's tables with the code's results, as text, CSV, JSON or a page."""
 
 from __future__ import annotations
 
@@ -195,7 +195,6 @@ def _fold_labels(row: Sequence[str], first: int, second: int) -> Iterator[tuple[
 
 
 def _as_csv(cells: list[dict[str, Any]]) -> str:
-    """The cells as a table for other programs."""
     text = io.StringIO()
     names = ("id", "table", "row", "column", "unit", "measure", *_FIGURES, "verdict", "agrees", "known_from", "why")
     writer = csv.writer(text)
@@ -205,5 +204,5 @@ def _as_csv(cells: list[dict[str, Any]]) -> str:
 
 
 def _harmless(value: object) -> object:
-    """Text of the paper, so that no spreadsheet takes it for a formula."""
+    """Return text of the paper that no spreadsheet reads as a formula."""
     return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@") else value

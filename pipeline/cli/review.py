@@ -125,7 +125,7 @@ def _show_plan(store: TaskStore) -> None:
 
 
 def _change_rows(store: TaskStore, more: dict[str, Any]) -> None:
-    """Strikes, changes and adds what the command names, in this order; the plan before is kept among its versions."""
+    """Remove, change and add the rows that the command names, in this order; the earlier plan is kept among its versions."""
     # imported here: TAB must import no phase
     from phases.planning.plan_edits import add_row, change_row, strike_row, why_row_unfit
 
@@ -252,7 +252,6 @@ def _price_code(store: TaskStore, values: dict[str, Any]) -> NoReturn:
 
 
 def make_decision(verdict: str, by: str, digest: str) -> Decision:
-    """A decision of now."""
     return Decision(verdict, by, utc_timestamp(), digest)
 
 

@@ -1,4 +1,4 @@
-"""Collects what the page of a review shows: the plan, its doubts, what changed, and the pages of the paper."""
+"""Collect the content of a review's page: the plan, its doubts, its changes, and the pages of the paper."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def write_review_page(
 
 
 def draw_sheets(path: str, pages: int) -> dict[int, Picture]:
-    """The pictures of a PDF's pages by their numbers."""
+    """Return the pictures of a PDF's pages by number."""
     return _draw(path, range(1, min(pages, MOST_PAGES) + 1))
 
 
@@ -74,7 +74,7 @@ def locate_rows(path: str, plan: Mapping[str, Any]) -> dict[str, tuple[QuotePlac
 
 
 def _draw_tables(path: str, plan: Mapping[str, Any], outline: Mapping[str, Any]) -> dict[str, Picture]:
-    """By their labels."""
+    """Return the pictures of the tables by label."""
     tables = list_targets(plan, outline)
     shown = {"figures": [], "tables": tables}
     return draw_floats(path, shown, dots_per_inch=_DOTS_PER_INCH, run=_run) if tables else {}

@@ -144,7 +144,7 @@ def _refuse_other_work(store: TaskStore, journal: str) -> None:
 
 
 def _mark_as_unfinished(store: TaskStore, number: int) -> None:
-    """Before anything is moved: a phase that runs once more than it must does no harm, one that does not run does."""
+    """Mark the phase before anything is moved: one needless run does no harm, a missing one does."""
     phase = store.graph.find(PHASE)
     stamp = store.stamps.get(phase.number)
     if stamp:

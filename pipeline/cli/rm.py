@@ -1,4 +1,4 @@
-"""`pipeline rm`: remove tasks, their directories and their lines in the list; or the packages or the data that tasks share."""
+"""`pipeline rm`: remove tasks with their lines in the list, or the shared packages or data."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _ask_to_confirm(folder: str, names: list[str]) -> bool:
 
 
 def _remove_task(folder: str, name: str) -> None:
-    """Under its name a task is there whole or not at all; what a kill leaves of the rest, the next run removes."""
+    """Remove a task whole; the next run removes what a kill leaves of it."""
     root, aside = os.path.join(folder, name), os.path.join(folder, f"{UNFINISHED}{get_native_id()}")
     if os.path.lexists(root):
         try:

@@ -1,4 +1,4 @@
-"""Run many tasks, some at a time, each in a process of its own that is forked from this one."""
+"""Run many tasks, some at a time, each in a process forked from this one."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _TAIL = 4096
 
 @dataclass
 class Paper:
-    """One paper of a batch, and what came of it."""
+    """One paper of a batch, and its result."""
 
     source: str
     root: str = ""
-    """Its task directory; empty as long as there is none."""
+    """Task directory; empty before there is one."""
     status: str = "waiting"
     reason: str = ""
     exit_code: int = 5
@@ -57,14 +57,14 @@ class Paper:
         return os.path.basename(self.root) or os.path.basename(self.source.rstrip(os.sep)) or self.source
 
     def facts(self) -> dict[str, Any]:
-        """A row of the table, for programs."""
+        """Return a row of the table, for programs."""
         names = ("source", "status", "reason", "exit_code", "requirements", "counts", "starts")
         numbers = {"seconds": round(self.seconds, 2), "usd": round(self.usd, 6)}
         return {"task": self.root, **{name: getattr(self, name) for name in names}, **numbers}
 
 
 class _Worker:
-    """A process that runs one task, and the file that takes what it prints."""
+    """A process that runs one task, and the file of its output."""
 
     def __init__(self, paper: Paper, pid: int, output: IO[bytes]) -> None:
         self.paper, self.pid, self.output, self.began = paper, pid, output, time.monotonic()
@@ -247,7 +247,7 @@ def last_line_of(output: bytes) -> str:
 
 
 def conclude_paper(paper: Paper, code: int, last_line: str) -> None:
-    """The same by the exit code of a run, wherever it was."""
+    """Record a paper's result by the exit code of its run."""
     if code not in (_BUSY, _USAGE) and _take_report(paper, code):
         return
     paper.status, paper.exit_code = "busy" if code == _BUSY else "error", code
@@ -270,7 +270,7 @@ def _take_report(paper: Paper, code: int | None = None) -> bool:
 
 
 class _Screen:
-    """In a terminal the last lines live, one a running paper; elsewhere each paper has a line when it ends."""
+    """Live lines in a terminal, one a running paper; elsewhere a line for each paper that ends."""
 
     def __init__(self, total: int) -> None:
         self._total, self._ended, self._usd, self._drawn = total, 0, 0.0, 0
@@ -289,7 +289,7 @@ class _Screen:
         sys.stderr.flush()
 
     def draw(self, workers: list[_Worker]) -> None:
-        """One line a running paper, and one for all."""
+        """Draw one line a running paper, and one for all."""
         if not self._live:
             return
         self.clear()

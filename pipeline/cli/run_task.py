@@ -1,4 +1,4 @@
-"""Make phases run: what the commands run, resume and step share, and what `import pipeline` stands on."""
+"""Run phases: shared code of the commands run, resume and step, and of `import pipeline`."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Audience(Protocol):
 
 
 def check_options(options: dict[str, Any]) -> tuple[Settings, dict[str, Any]]:
-    """The settings in force, and the flags among them. Raises UsageError as check_settings does."""
+    """Return the settings in force, and the flags among them. Raises UsageError as check_settings does."""
     flags = flags_of(options)
     return check_settings(flags, [options.get("redo"), options.get("only")]), flags
 

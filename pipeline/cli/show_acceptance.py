@@ -1,4 +1,4 @@
-"""The story of all attempts to have a task's code accepted, from its journal: also of a run that did not end."""
+"""Show all attempts to have a task's code accepted, from its journal, also of an unfinished run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Row = Mapping[str, Any]
 
 
 def find_attempts(store: TaskStore) -> Answer:
-    """All attempts, and how it ended. Raises PhaseError for a damaged journal."""
+    """Return all attempts and their result. Raises PhaseError for a damaged journal."""
     path = task_paths(store.root).journal
     rows = read_journal(path)[1:]
     attempts, lines = _report_lines(path, rows)
@@ -46,7 +46,7 @@ def _show_attempts(lines: Sequence[str], verdict: str) -> None:
 
 
 def _report_lines(path: str, rows: Sequence[Row]) -> tuple[list[dict[str, Any]], list[str]]:
-    """The attempts, and all of them in words."""
+    """Return the attempts, and their report lines."""
     try:
         attempts = read_attempts(rows)
         return attempts, format_attempts(attempts, "")[:-1]

@@ -1,4 +1,4 @@
-"""`pipeline status`: the progress of a task."""
+"""`pipeline status`: show the progress of a task."""
 
 from __future__ import annotations
 

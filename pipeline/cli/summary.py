@@ -1,4 +1,4 @@
-"""The last screen of a run: what was made, where, what is not done, and what to type next."""
+"""Print the closing screen of a run: results, paths, open ends, and what to type next."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from pipeline.cli.assembly import command_name, locate_task, relative_path
+from pipeline.cli.assembly import command_name, locate_task, model_for, relative_path
 from pipeline.cli.next_steps import is_end_of_work, load_sound, next_steps
 from pipeline.cli.output import (
     paint_text,
@@ -148,7 +148,11 @@ def _describe_repositories(store: TaskStore) -> str:
 
 def _unfinished_lines(store: TaskStore, report: dict[str, Any]) -> list[str]:
     plan = load_sound(store, "initial_plan.txt")
-    lines = _scaffold_lines(plan) if report.get("scaffold") else _open_requirement_lines(store, report["requirements"])
+    lines = (
+        _scaffold_lines(store, plan)
+        if report.get("scaffold")
+        else _open_requirement_lines(store, report["requirements"])
+    )
     lines += [f"  not written: {path}" for path in report["files"]["missing"]]
     lines += [] if report.get("scaffold") else _assumption_lines(store, plan)
     for row in report.get("questions", ()):
@@ -187,11 +191,15 @@ def _assumption_lines(store: TaskStore, plan: dict[str, Any]) -> list[str]:
     return ["", "Open or assumed in the plan:", *shown, f"{rest}pipeline review {command_name(store)}"]
 
 
-def _scaffold_lines(plan: dict[str, Any]) -> list[str]:
-    """Describe a plan by rules, and where to begin to read."""
+def _scaffold_lines(store: TaskStore, plan: dict[str, Any]) -> list[str]:
+    """Describe the plan behind a scaffold: who wrote it, what it has, and where to begin to read."""
     from phases.planning.plan_words import count_rows  # imported here: TAB must import no phase
 
     counts = f": {count_rows(plan)}" if plan else ""
+    settings = load_sound(store, "task.json").get("settings")
+    planner = model_for(settings, "plan") if settings else "offline"
+    if planner != "offline":
+        return ["", wrap_text(f"Planned by {planner}{counts}. What is uncertain or missing comes first in plan.md.")]
     return ["", wrap_text(f"Planned by rules, without a model{counts}. Where they are unsure, plan.md says so first.")]
 
 

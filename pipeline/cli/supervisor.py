@@ -100,7 +100,7 @@ def _print_view(view: View, name: str) -> None:
 def _lines_of(row: TimelineRow) -> list[tuple[str, str, str, str]]:
     """Return a row of the timeline, and below it the text that the model read."""
     times = f" ({row.times} times)" if row.times > 1 else ""
-    read = [("", "", "", f"| {one_line(line, _LONGEST_LINE)}") for line in row.told.splitlines()]
+    read = [("", "", "", f"| {one_line(line, _LONGEST_LINE)}") for line in row.message.splitlines()]
     return [(row.turns, row.mode, row.kind, row.text + times), *read]
 
 

@@ -1,4 +1,4 @@
-"""Find the task that `pipeline run SOURCE` is about, or make it."""
+"""Find or make the task of `pipeline run SOURCE`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ UNFINISHED = ".unfinished-"
 PACKED = ".task.tar.gz"
 """Suffix of a file that `pipeline pack` wrote."""
 NOT_BEGUN = "it has not begun yet"
-"""The reason of a task that is made, and that no run has touched."""
+"""Reason of a new task without a run."""
 _RESERVED = ("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10)))
 
 
@@ -102,7 +102,7 @@ def _is_free(root: str) -> bool:
 
 
 def safe_name(name: str) -> str:
-    """A safe folder name of at most 60 ASCII characters."""
+    """Return a safe folder name of at most 60 ASCII characters."""
     plain = re.sub(r"[^A-Za-z0-9._]+", "-", name)[:_LONGEST_ID].strip("-._")
     reserved = plain.lower().split(".")[0] in _RESERVED  # Windows opens a device under these names
     return f"task-{plain}" if reserved else plain or "task"

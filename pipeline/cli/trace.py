@@ -1,4 +1,4 @@
-"""`pipeline trace`: where each requirement of the paper is in the code."""
+"""`pipeline trace`: show where each requirement of the paper is in the code."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from phases.evidence.demands import demands_of
-from phases.evidence.locate import find_tests, locate_demands, read_sources
+from phases.evidence.locate import demands_of, find_tests, locate_demands, read_sources
 from phases.evidence.places import Place, split_lines
 from phases.evidence.traceability import count_evidence, describe_evidence, describe_judgement
 from phases.planning.plan_words import read_aloud
@@ -68,7 +67,7 @@ def trace_command(store: TaskStore, requirement: str | None, html: str | None, f
 
 
 def read_trace(store: TaskStore) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The rows of traceability.json, and the plan."""
+    """Return the rows of traceability.json, and the plan."""
     if not store.exists("traceability.json"):
         raise UsageError(
             f"task {store.id} has no traceability.json yet: phase 09 writes it; go on with: pipeline resume {command_name(store)}"

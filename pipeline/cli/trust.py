@@ -159,7 +159,7 @@ _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def _own_copy(store: TaskStore) -> str:
-    """The source as the task took it in: its one file, or the folder of its many."""
+    """Return the task's copy of the source: its one file, or the folder of its many."""
     folder = store.path("source")
     names = os.listdir(folder) if os.path.isdir(folder) and not os.path.islink(folder) else []
     return os.path.join(folder, names[0]) if len(names) == 1 else folder
@@ -206,7 +206,7 @@ def _check_gpu(setting: str) -> str:
 
 
 def _check_data(setting: str) -> str:
-    """The folders with absolute paths, for a resume from elsewhere."""
+    """Return the folders with absolute paths, for a resume from elsewhere."""
     if not setting:
         return ""
     from phases.sandbox.devices import parse_data, parse_data_addresses, split_data  # imported here: as above

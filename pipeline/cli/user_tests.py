@@ -1,4 +1,4 @@
-"""`--tests` and `--held-out`: the user's own tests and data, copied into the task, where the agent does not reach them."""
+"""`--tests` and `--held-out`: copy the user's own tests and data into the task, out of the agent's reach."""
 
 from __future__ import annotations
 

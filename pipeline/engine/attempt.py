@@ -1,4 +1,4 @@
-"""One attempt at one phase: run it, and turn whatever comes out into a result that the runner can settle."""
+"""Run one phase once, and turn any outcome into a result that the runner can settle."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def call_guarded(phase: Phase, call: Callable[[], Any]) -> tuple[Any, PipelineEr
 
 
 def failure_result(phase: Phase, error: PipelineError, mode: str, seconds: float) -> Result:
-    """The result of a failure: an optional phase degrades the run, any other ends it."""
+    """Return the result of a failure: an optional phase degrades the run, any other ends it."""
     if phase.optional and isinstance(error, StorageError) and error.code in DISK_FULL:
         # decision 257: left out, it would stay so for good, for a reason that the user can mend
         told = f"{error}; free some room, and continue with: pipeline resume"

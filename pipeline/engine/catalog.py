@@ -1,4 +1,4 @@
-"""All tasks: tasks.jsonl, a line each time a task changes its status; the last line of a task is what holds."""
+"""List of all tasks: tasks.jsonl, a line for each change of status; the last line of a task counts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FIELDS = {"version": int, "id": str, "at": str, "status": str, "mode": str, "so
 
 
 class CatalogEntry(NamedTuple):
-    """The last that is known of one task."""
+    """Last known state of one task."""
 
     id: str
     at: str
@@ -43,7 +43,7 @@ class TaskList(NamedTuple):
     damages: list[str]
     """Lines in the middle that cannot be read: what they said of a task is unknown."""
     repairs: list[str]
-    """A last line that was never whole, and so was never promised to anybody."""
+    """Unfinished last lines, which were never announced."""
 
     def must_be_whole(self, flag: str = "") -> None:
         """Raise CatalogError where a decision cannot be taken because a line is damaged. `flag` leads a command to the list."""

@@ -1,4 +1,4 @@
-"""Document name -> schema -> one message that says what is wrong, where, and who wrote it.
+"""Validate documents against their schemas, with one message that gives the fault, its place, and the writer.
 
 `<stem>.schema.json` governs `<stem>.*`, wherever in the task that file lies. A fast validator answers the common case;
 jsonschema, whose import is dear, is asked only to explain a breach.
@@ -22,11 +22,11 @@ BUILT_IN = next(filter(os.path.isdir, _PLACES))
 _YAML_STEMS = (".txt", ".yaml")
 PLACEHOLDER = "placeholder.schema.json"
 _MOST_BREACHES = 8
-"""So many are told at once: a model that is told of one at a time is asked as often."""
+"""Most errors in one message: a model that is told of one at a time is asked as often."""
 
 
 class Contracts:
-    """The schemas of one set of phases. `folders` are searched in order; the built-in ones come last."""
+    """Schemas of one set of phases. `folders` are searched in order; the built-in ones come last."""
 
     def __init__(self, folders: Sequence[str] = ()) -> None:
         self._folders = (*folders, BUILT_IN)
@@ -54,7 +54,7 @@ class Contracts:
         return data
 
     def serialise_line(self, name: str, value: Any, *, writer: str) -> bytes:
-        """One line of a document's .jsonl companion: a checked value of the same schema."""
+        """Return one line of a document's .jsonl companion: a valid value of the same schema."""
         data = formats.dump_json_line(value)
         self._check(name, value, writer, data)
         return data
@@ -112,7 +112,7 @@ def schema_name(document: str) -> str:
 
 
 def fast_validator(schema: dict[str, Any], name: str = "a schema") -> Any:
-    """The validator of the common case. It never fetches: a reference out of the schema is an error."""
+    """Return the validator of the common case. It never fetches: a reference out of the schema is an error."""
     import jsonschema_rs  # late: 20 ms, and commands that read no document pay none
 
     try:
@@ -211,7 +211,7 @@ def check_listed_files(
 
 
 def _manifest_rows(document: object) -> list[tuple[str, str]]:
-    """Path and sha256 of each file that a document lists as a manifest does. Any other shape of `files` is for its schema."""
+    """Return path and sha256 of each file in a document's manifest. The schema covers other shapes of `files`."""
     files = document.get("files") if isinstance(document, Mapping) else None
     rows = [row for row in files if isinstance(row, Mapping)] if isinstance(files, (list, tuple)) else []
     pairs = [(row.get("path"), row.get("sha256")) for row in rows]

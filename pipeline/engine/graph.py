@@ -1,4 +1,4 @@
-"""The order of the phases, taken from what they read and write; nothing else says who comes first."""
+"""Order the phases by their inputs and outputs; nothing else decides."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GIVEN = ("task.json", "plan_requests.json")
 
 
 class Graph:
-    """The phases of one run, in the order of their numbers. Raises ContractError when they do not fit together."""
+    """Phases of one run, in the order of their numbers. Raises ContractError when they do not fit together."""
 
     def __init__(self, phases: Iterable[Phase]) -> None:
         self.phases = sorted(phases, key=lambda phase: phase.number)
@@ -48,7 +48,7 @@ class Graph:
         return found[1:]
 
     def flows(self) -> dict[tuple[str, str], list[str]]:
-        """The documents between two phases: {(number of the writer, number of the reader): names}."""
+        """Return the documents between two phases: {(number of the writer, number of the reader): names}."""
         flows: dict[tuple[str, str], list[str]] = {}
         for phase in self.phases:
             for name in phase.reads:

@@ -112,7 +112,7 @@ def holding_process(folder: str) -> int | None:
         pid, status = _read_record(descriptor).get("pid"), os.fstat(descriptor)
     finally:
         os.close(descriptor)
-    # the record is a file of the task, which may be a stranger's: no process is believed in that has not the lock open
+    # the record is an untrusted file of the task: only a process that has the lock open counts
     return pid if isinstance(pid, int) and pid > 1 and _has_open(pid, (status.st_dev, status.st_ino)) else None
 
 
@@ -140,7 +140,7 @@ def _take_lock(descriptor: int, folder: str) -> bool:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             content = _read_record(descriptor)
-            # Held and nobody at work: it is a glance of holder(), or a run that has not written its name yet.
+            # Held without a process at work: holder() is reading it, or a run has not written its name yet.
             if time.monotonic() > deadline or _is_at_work(content):
                 raise TaskBusy(
                     f"{folder} is in use by {describe_holder(content)}; wait for it to end, or stop it first"

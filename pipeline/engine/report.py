@@ -1,4 +1,4 @@
-"""report.json: how a run ended, in one document that is written on every way out."""
+"""report.json: the result of a run, in one document that is written on every way out."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _ASKED = ("reproduction", "recognized_by", "blacklist")
 
 
 class Outcome(NamedTuple):
-    """The end of one run: its status, the reason in words, and the exit code of the command."""
+    """Result of a run: its status, the reason in words, and the exit code of the command."""
 
     status: str
     reason: str

@@ -11,7 +11,7 @@ from pipeline.engine.store import TaskStore
 
 
 class RunEvent(NamedTuple):
-    """Something that a person who watches the run may want to see."""
+    """An event of a run for the user."""
 
     kind: str
     """started, progress, told (it stays on the screen), fresh, or the status that a phase ended with."""
@@ -25,18 +25,18 @@ class RunEvent(NamedTuple):
 class RunRequest(NamedTuple):
     settings: Mapping[str, Any]
     open_model: Callable[[str], object]
-    """The model for the phase of that name."""
+    """Open the model of a phase by the phase's name."""
     review: Callable[[str, str], Decision]
     record: Callable[[str, str], None]
     """Tells the catalog the task's status and the reason."""
     environment: Mapping[str, str] = MappingProxyType({})
-    """The user's own."""
+    """The user's environment."""
     config_directory: str = ""
-    """The folder of the user's settings."""
+    """Directory of the user's settings."""
     cache_directory: str = ""
-    """The user's directory for what can be made anew."""
+    """The user's cache directory."""
     hooks: Mapping[str, Any] = MappingProxyType({})
-    """The user's own, `{"hooks": …}` as in hooks.yaml."""
+    """The user's own hooks, `{"hooks": …}` as in hooks.yaml."""
     spent: Callable[[], Mapping[str, Any]] = dict
     """Return what the task has spent on models so far: the fields of `usage` in report.json, or nothing."""
     ask: Callable[[str, Sequence[str]], str | None] = lambda question, options: None

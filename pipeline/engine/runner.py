@@ -165,7 +165,7 @@ class _Runner:
             error=text,
         )
         self._store.commit(phase, result.documents or {}, stamp)
-        if phase.number not in self._overtaken:  # else what it read may have changed under it: it is looked at anew
+        if phase.number not in self._overtaken:  # else its inputs may have changed under it: it is checked again
             self._settled.add(phase.number)
         self._overtaken.discard(phase.number)
         log_event(f"{phase.label} {result.status} after {result.seconds:.2f} s" + (f": {text}" if text else ""))
@@ -179,13 +179,13 @@ class _Runner:
             self._settled.clear()
             self._overtaken |= self._running.keys()
         elif isinstance(result.error, Paused) and self._mode != "fast":
-            # decision 111: somebody takes his time, and what does not need him goes on.
+            # decision 111: while one phase waits for the user, independent ones go on.
             self._waiting[phase.number] = result.error
         elif result.error:
             raise result.error
 
     def _note_and_tell(self) -> None:
-        # decision 10: nobody is told that a phase is done before its stamp is on the disk, in one write for all.
+        # decision 10: a phase is reported as done once its stamp is on the disk, in one write for all.
         self._store.note()
         for event in self._untold:
             self._run.watch(event)
@@ -225,7 +225,7 @@ class _Runner:
 
 
 def _join_pauses(pauses: list[Paused]) -> Paused:
-    """Several phases that wait as one reason. The next command can raise one limit: that of the phase that came last."""
+    """Join the reasons of several waiting phases. The next command can raise one limit: that of the last phase."""
     if len(pauses) == 1:
         return pauses[0]
     told = dict.fromkeys(map(str, pauses))
@@ -251,7 +251,7 @@ def _outcome_of_run(store: TaskStore, run: RunRequest) -> Outcome:
 
 
 def _conclude_run(store: TaskStore, run: RunRequest, outcome: Outcome) -> dict[str, Any]:
-    """Durable first, told afterwards. A disk that says no here is told beside the outcome, never instead of it."""
+    """Write the report before it is announced. An error of the disk is added to the outcome, never replaces it."""
     for phase in store.graph.phases:
         stamp = store.stamps.get(phase.number)
         if stamp and stamp.status == RUNNING:

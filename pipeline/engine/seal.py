@@ -22,7 +22,7 @@ _SEALED = ("id", "created", "source", "settings", "said")
 
 
 def seal_task(task: Mapping[str, Any], directory: str) -> dict[str, Any]:
-    """task.json with the seal of this user; without one where no key can be kept.
+    """Return task.json with this user's seal, or without one if no key can be stored.
 
     The seal is on what task.json says and not on a place: a directory may be moved, copied and renamed.
     """

@@ -1,4 +1,4 @@
-"""All settings in one place: defaults < the user's file < environment < flags. What is not known is refused."""
+"""Settings: defaults < the user's file < environment < flags. An unknown setting is refused."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ class Settings(NamedTuple):
     """http://HOST:PORT, the way to all servers but this machine and those in NO_PROXY; off: none. Empty: what HTTPS_PROXY
     says. No task remembers it."""
     max_acceptance_continues: int = 3
-    """So often the agent may mend what a check refused, over the whole run; the next refusal ends it."""
+    """Number of times that the agent may fix what a check refused, over the whole run; the next refusal ends it."""
     mutants: str = "off"
     """Number of small changes tried to each requirement's code, to see whether its tests notice; off: none.
     The result is reported and decides nothing.
@@ -214,7 +214,8 @@ class Settings(NamedTuple):
     phase_seconds: int = 0
     """After so many seconds the agent begins no further turn; 0 means no limit."""
     sandbox: str = "required"
-    """required: commands of the agent run in a sandbox or not at all. off: they run with your rights; the report says so."""
+    """required: commands of the agent run in bubblewrap, else under Landlock, or not at all; bubblewrap, landlock, podman, docker
+    or apptainer: in this one or not at all; off: with your rights, and the report says so."""
     batch_usd: float = 0.0
     """No call is made once so much money is spent on all tasks of the tasks folder together; 0 means no limit."""
     supervisor: str = ""
@@ -233,7 +234,7 @@ class Settings(NamedTuple):
     allow_own_code: str = "no"
     """true: the paper's own repository is fetched too. A reproduction that may look at it shows little."""
     max_repositories: int = 8
-    """So many repositories are fetched, the most helpful ones."""
+    """Most repositories to fetch, the most helpful ones first."""
     max_repository_mb: int = 200
     """A larger repository is refused."""
     max_repository_files: int = 20_000
@@ -243,7 +244,7 @@ class Settings(NamedTuple):
     tolerance: float = 0.0
     """By how many percent a figure may differ from the paper's. 0: the paper's own spread where it gives one, else 5."""
     reproduce_attempts: int = 0
-    """So often what differs from the paper's tables goes back to the agent, with the limits of the task."""
+    """Number of times that differences from the paper's tables go back to the agent, with the limits of the task."""
     held_out: str = ""
     """A folder of data of your own, at data/ for the experiments. What they predict is scored against its folder labels."""
     experiment_minutes: int = 60
@@ -254,7 +255,7 @@ class Settings(NamedTuple):
     packages_of: str = "today"
     """today: packages as new as the plan's bounds permit; paper: none newer than two years after an arXiv paper's month."""
     command_seconds: int = 600
-    """The longest that a command of the agent may ask for, and what each check gets."""
+    """Longest time that a command of the agent may request, and the limit of each check, in seconds."""
     command_memory_gb: int = 8
     """Memory limit in GB of all processes of a command. Unused address space does not count."""
     job_seconds: int = 14_400
@@ -287,7 +288,7 @@ def load_settings(user_file: str, environment: Mapping[str, str], flags: Mapping
 
 
 def user_hooks(user_file: str) -> dict[str, Any]:
-    """`{"hooks": …}`, as the user's file says under runtime, not checked yet; empty where it says nothing. Raises UsageError."""
+    """Return `{"hooks": …}` of the user's file, unchecked; empty without hooks. Raises UsageError."""
     runtime = read_user_file(user_file).get(HOOKS, {})
     if not isinstance(runtime, dict) or runtime.keys() - {"hooks"}:
         raise UsageError(f"{user_file} at $.{HOOKS}: it holds `hooks:` and nothing else")
@@ -301,7 +302,7 @@ def read_prices(directory: str) -> dict[str, Any]:
 
 
 def did_you_mean(wrong: str, known: list[str]) -> str:
-    """`; did you mean 'x'?` where something known is near, else a list of what is known."""
+    """Return `; did you mean 'x'?` for a similar known word, else a list of the known ones."""
     near = nearest_word(wrong, known)
     return f"; did you mean '{near}'?" if near else f"; known: {', '.join(known)}"
 
@@ -331,7 +332,7 @@ def read_user_file(path: str, form: str = "settings are 'name: value' lines") ->
             raise UsageError(f"the settings in {path} are not read: {why}")
     if not os.path.exists(path):
         return {}
-    from pipeline.base.plain_yaml import parse_yaml  # late: without a settings file nobody pays for YAML
+    from pipeline.base.plain_yaml import parse_yaml  # late: YAML is loaded only for a settings file
 
     try:
         content = parse_yaml(read_bytes(os.path.realpath(path)))

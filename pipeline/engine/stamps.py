@@ -1,4 +1,4 @@
-"""state.json: what each phase read and wrote, by digest, and from that the reason why a phase must run again, in words."""
+"""state.json: digests of each phase's inputs and outputs, and from them the reason why a phase must run again."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Stamps = dict[str, Stamp]
 
 
 def stamps_from(document: Mapping[str, Any]) -> Stamps:
-    """The stamps of a checked state.json, by phase number."""
+    """Return the stamps of a valid state.json, by phase number."""
     return {number: Stamp(**{**row, "edited": tuple(row["edited"])}) for number, row in document["phases"].items()}
 
 
@@ -114,7 +114,7 @@ _WRITER = "the pipeline command"
 
 
 def read_state(root: str, contracts: Contracts) -> Stamps:
-    """The stamps of a task. Raises ContractError for a damaged document or line; a torn last line was never promised."""
+    """Return the stamps of a task. Raises ContractError for a damaged document or line; a torn last line does not count."""
     stamps: Stamps = {}
     path, lines = os.path.join(root, NAME), os.path.join(root, LINES)
     if os.path.lexists(path):

@@ -1,4 +1,4 @@
-"""One task directory: documents are checked when read and when written, and nothing else in the machine touches them."""
+"""Store of one task directory: documents are validated when read and written, and nothing else in the engine accesses them."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class TaskStore:
         return reason
 
     def changes(self, phase: Phase) -> Iterator[tuple[str, str]]:
-        """Files that only a listed file tells of and that are not as the phase wrote them: `edited`, `added` or `missing`."""
+        """Yield changes of files that only a listed file names: `edited`, `added` or `missing`."""
         stamp = self.stamps.get(phase.number)
         if phase.changes and stamp and stamp.status == DONE:
             yield from phase.changes(self.root, tuple(stamp.written))
@@ -191,7 +191,7 @@ class TaskStore:
         self.save()
 
     def reopen(self, phase: Phase, why: str) -> None:
-        """Has a finished phase run again on what it made: nothing moves aside. `why` is told by `pipeline why`."""
+        """Make a finished phase run again on its own result. `pipeline why` shows `why`."""
         if phase.number in self.stamps:
             self._put(phase, self.stamps[phase.number]._replace(status="stopped", error=why))
 
@@ -264,7 +264,7 @@ class TaskStore:
                 write_durable(kept, read_bytes(self.path(name)))
 
     def _remove_leftovers(self, phase: Phase, digests: dict[str, str]) -> None:
-        """Files of a folder document that the phase wrote last time and not now; what was edited since stays."""
+        """Remove files of a folder document that an earlier run wrote and this one did not; edited ones stay."""
         for name, digest in self.stamps[phase.number].written.items():
             mine = name not in self.graph.documents and name.split("/")[0] not in phase.owns
             if mine and name not in digests and self.digest(name) == digest:

@@ -122,14 +122,12 @@ def test_whatever_the_path_is_only_a_file_inside_is_found(tmp_path_factory: pyte
     ("params", "tool", "message"),
     [
         pytest.param({"tool_name": "Bash"}, "Bash", "the tool Bash is called", id="its own words"),
-        pytest.param(
-            {"tool_name": "bash", "message": "careful"}, "Bash", "careful", id="the user's words, in any case"
-        ),
+        pytest.param({"tool_name": "bash", "message": "careful"}, "Bash", "careful", id="the user's words, in any case"),
         pytest.param({"tool_names": ["Edit", "Write"], "message": "careful"}, "Write", "careful", id="one of several"),
         pytest.param({"tool_names": ["Edit", "Write"], "message": "careful"}, "Read", "", id="another tool"),
         pytest.param({"tool_name": "Bash", "message": "careful"}, "", "", id="no tool at all"),
     ],
-)
+)  # fmt: skip
 def test_a_warning_is_for_the_user_and_blocks_nothing(params: dict[str, Any], tool: str, message: str) -> None:
     warns = hook("before_tool_call", handler="warn_on_tool_call", **params)
     assert run_builtin(warns, "/nowhere", tool) == HookResult(PASS, message=message)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from phases.acceptance.configuration.missing_programs import describe_missing, find_missing
+from phases.acceptance.checks.missing_programs import describe_missing, find_missing
 from phases.acceptance.hook import ACCEPT_GATE, BUILTIN, COMMAND, REPO, USER, Hook
 from phases.acceptance.payload import RunFacts
 from phases.llm.model import Reply
@@ -35,25 +35,15 @@ def hook_of(command: str | list[str], **more: Any) -> Hook:
         ("~/gone/stop.sh", ["no file /home/nobody/gone/stop.sh"]),
         ("/gone/stop.sh", ["no file /gone/stop.sh"]),
         (". ci/gone.sh", ["no file ci/gone.sh"]),
-        ("sh ci/check.sh", []),
-        ("$CLAUDE_PROJECT_DIR/ci/check.sh", []),
-        ("ls -l && pytset", []),
-        ("command -v pytset && pytset", []),
-        ("cd src && ./gone.sh", []),
-        ("if test -e x; then pytset; fi", []),
-        ("python3 -m pytset", []),
-        ("bash -c 'pytset'", []),
-        ("env -u HOME pytset", []),
-        ("$TOOL/gone.sh", []),
-        ("sh ci/*.sh", []),
-        ("$(which pytset) -q", []),
-        ("check() { pytset; }; check", []),
-        ("(cd src; pytset)", []),
-        ("# the tests\npytset", []),
-        ("", []),
+        *((line, []) for line in (
+            "sh ci/check.sh", "$CLAUDE_PROJECT_DIR/ci/check.sh", "ls -l && pytset", "command -v pytset && pytset",
+            "cd src && ./gone.sh", "if test -e x; then pytset; fi", "python3 -m pytset", "bash -c 'pytset'", "$TOOL/gone.sh",
+            "env -u HOME pytset", "sh ci/*.sh", "$(which pytset) -q", "check() { pytset; }; check", "(cd src; pytset)",
+            "# the tests\npytset", "",
+        )),
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_what_is_not_there_is_named_and_what_is_not_known_is_not(
     command: str | list[str], missing: list[str], tmp_path: Path
 ) -> None:

@@ -16,9 +16,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.acceptance.commands.command_hooks import dropped_names, environment_of
-from phases.acceptance.commands.hook_process import MOST_KEPT, MOST_LOGGED, CommandLaunch, ProcessOutcome, run_process
-from phases.acceptance.commands.sanitize import mask_tag, strip_control
+from phases.acceptance.command_hooks import (
+    MOST_KEPT,
+    MOST_LOGGED,
+    CommandLaunch,
+    ProcessOutcome,
+    dropped_names,
+    environment_of,
+    mask_tag,
+    run_process,
+    strip_control,
+)
 from phases.acceptance.hook import ACCEPT_GATE, COMMAND, USER, Hook
 from pipeline.base.errors import Interrupted
 from pipeline.base.text_escaping import escape_text
@@ -184,18 +192,14 @@ def test_a_log_that_cannot_be_written_changes_no_verdict_and_nothing_else(tmp_pa
 def test_a_log_that_cannot_grow_changes_no_verdict(tmp_path: Path) -> None:
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000));"
-        "from phases.acceptance.commands.hook_process import *;"
+        "from phases.acceptance.command_hooks import *;"
         "r = run_process(CommandLaunch(('/bin/sh', '-c', 'yes | head -c 90000; exit 3'), '/', {}, b'', 60, sys.argv[1]));"
         "print(r.exit_code, len(r.stdout), r.notes)"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "log")],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=HANGS,
+        [sys.executable, "-c", code, str(tmp_path / "log")], cwd=ROOT, capture_output=True, text=True, timeout=HANGS,
         check=True,
-    )
+    )  # fmt: skip
     assert ended.stdout.startswith("3 65")
     assert "its log could not be written" in ended.stdout
 
@@ -211,14 +215,12 @@ def test_a_timeout_ends_the_command_and_its_background_child(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_at_a_timeout_a_command_is_asked_first_and_may_clean_up(tmp_path: Path) -> None:
+def test_at_a_timeout_a_command_is_asked_first_and_may_clean_up_and_is_killed_if_it_does_not_listen(
+    tmp_path: Path,
+) -> None:
     result = ran(tmp_path, "trap 'echo cleaned; exit 0' TERM; echo ready; sleep 999 & wait", seconds=0.5)
     assert result.timed_out
     assert result.stdout == b"ready\ncleaned\n"
-
-
-@pytest.mark.slow
-def test_who_does_not_listen_at_a_timeout_is_killed(tmp_path: Path) -> None:
     assert ran(tmp_path, "trap '' TERM; while :; do sleep 0.05; done", seconds=0.2).timed_out
 
 
@@ -284,7 +286,7 @@ def test_a_killed_runner_leaves_no_process_of_its_hook(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "alive")
     script = "setsid sleep 999 & sleep 999 & echo ready; kill -KILL $RUNNER; sleep 999"
     code = (
-        "import os, sys; from phases.acceptance.commands.hook_process import *;"
+        "import os, sys; from phases.acceptance.command_hooks import *;"
         "run_process(CommandLaunch(('/bin/sh', '-c', 'exec >alive; ' + sys.argv[1]), sys.argv[2],"
         " {**os.environ, 'RUNNER': str(os.getpid())}, b'', 60))"
     )
@@ -412,18 +414,9 @@ SECRETS = (
     "PIPELINE_SERVER_PASSWORD", "HOUSE_MODEL", "DATABASE_URL", "TEST_DATABASE_URL", "SENTRY_DSN", "SLACK_WEBHOOK", "WEBHOOK_URL",
 )  # fmt: skip
 ORDINARY = (
-    "PATH",
-    "HOME",
-    "LANG",
-    "TOKENIZERS_PARALLELISM",
-    "KEYBOARD",
-    "GIT_AUTHOR_NAME",
-    "PIPELINE_MODE",
-    "MONKEY",
-    "SECRETARY",
-    "DATABASE_URLS_FILE",
-    "WEBHOOKS_ENABLED",
-)
+    "PATH", "HOME", "LANG", "TOKENIZERS_PARALLELISM", "KEYBOARD", "GIT_AUTHOR_NAME", "PIPELINE_MODE", "MONKEY", "SECRETARY",
+    "DATABASE_URLS_FILE", "WEBHOOKS_ENABLED",
+)  # fmt: skip
 
 
 def hook_of(env: dict[str, str] | None = None, env_allow: tuple[str, ...] = ()) -> Hook:

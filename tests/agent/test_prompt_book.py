@@ -1,7 +1,7 @@
 """The prompts as they are sent for the example, and the book that says why each sentence is there.
 
-`python -m tests.agent.test_prompt_book` writes golden_prompts.txt and golden_planner.txt anew; look at the difference before you
-commit it.
+`python -m tests.agent.test_prompt_book` writes golden_prompts.txt and golden_planner.txt again and prints the tokens of the
+planning prompts, as the program estimates them; look at the difference before you commit it.
 """
 
 from __future__ import annotations
@@ -91,19 +91,24 @@ def rendered() -> str:
     return "\n\n--------\n\n".join(part.replace("\\n", "\n") for part in parts) + "\n"
 
 
-def rendered_planner() -> str:
-    """What a planner is sent for the example, but for the paper's text: the plan, a change of it, notes on a part, repairs."""
+def planner_messages() -> dict[str, list[Message]]:
+    """What a planner is sent for the example, but for the paper's text: the plan, a change of it, a request, notes on a part."""
     read = example_paper()
     paper = paper_material(read.document, read.outline, read.index["segments"])
     paper = replace(paper, tools="Python 3.12.1, node 20.1.0")
     wanted = ChangeRequest(("report the median too",), "THE PRESENT PLAN")
+    return {
+        "a paper": list(planning_messages(paper, ChangeRequest(), "THE TEXT", 16_384)),
+        "a change": [planning_messages(paper, wanted, "THE NOTES", 16_384, notes=True)[-1]],
+        "a request": list(planning_messages(replace(paper, is_request=True), ChangeRequest(), "THE REQUEST", 16_384)),
+        "notes on a part": list(reading_messages(paper, "A PART OF THE TEXT", 2, 3, 900)),
+    }
+
+
+def rendered_planner() -> str:
+    """The planning messages for the example, and the repairs."""
+    told = [message for messages in planner_messages().values() for message in messages]
     row = {"id": "R1", "text": "…", "source": {"section": "2", "page": 3, "quote": "not there"}}
-    told = [
-        *planning_messages(paper, ChangeRequest(), "THE TEXT", 16_384),
-        planning_messages(paper, wanted, "THE NOTES", 16_384, notes=True)[-1],
-        *planning_messages(replace(paper, is_request=True), ChangeRequest(), "THE REQUEST", 16_384),
-        *reading_messages(paper, "A PART OF THE TEXT", 2, 3, 900),
-    ]
     repairs = [
         refusal_message(["verify_commands is empty"]),
         mending_message([row], {"R1": "page 3 does not say that"}, []),
@@ -148,3 +153,6 @@ def test_a_request_is_sent_whole_and_nothing_is_said_of_papers_and_pytest() -> N
 if __name__ == "__main__":
     GOLDEN.write_text(rendered(), encoding="utf-8")
     PLANNER.write_text(rendered_planner(), encoding="utf-8")
+    for about, messages in planner_messages().items():
+        told = {message.role: message.tokens for message in messages}
+        print(f"planning, {about}: {sum(told.values())} tokens without the text {told}")

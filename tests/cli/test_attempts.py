@@ -187,7 +187,7 @@ def test_the_code_of_an_attempt_must_be_accepted_like_any_other(task: Command) -
 @pytest.mark.slow
 def test_an_attempt_that_changes_nothing_is_the_last_one(task: Command) -> None:
     ended = begin(task, [DONE, DONE, DONE], "--reproduce-attempts", "3")
-    assert "attempt 1 changed nothing, so there is no other one" in ended.err
+    assert "attempt 1 changed nothing, so there is no further attempt" in ended.err
     assert len(rows_told(task)) == 1
     assert tables(task)["attempts"][0]["changed"] == []
 
@@ -214,7 +214,7 @@ def test_what_an_attempt_was_told_of_is_no_proof_on_the_same_labels(task: Comman
     assert "your code: " not in told["text"]
     first = tables(task)["cells"][0]
     assert (first["verdict"], first["agrees"]) == ("reported", "yes")
-    assert first["why"] == "attempt 1 was told that it differs on these labels"
+    assert first["why"] == "attempt 1 was informed of a difference on these labels"
     task("reproduce", "task", "--redo")
     assert tables(task)["cells"][0]["verdict"] == "reported", "a redo does not forget it"
     labels = held / "labels" / "main.csv"

@@ -177,11 +177,8 @@ def test_every_fault_of_both_files_is_told_with_its_place(command: Command) -> N
     assert listed.code == 1
     found = states(listed)
     assert {key for key, state in found.items() if state == "invalid"} == {
-        "user:one",
-        "user:ONE",
-        "user:three",
-        "repo:web",
-    }
+        "user:one", "user:ONE", "user:three", "repo:web",
+    }  # fmt: skip
     assert found["user:fine"] == "user"
     told = listed.json()["problems"]
     assert [line.partition(": ")[0] for line in told] == [
@@ -292,14 +289,10 @@ def test_show_writes_nothing_and_shows_all_that_would_be_vouched_for(command: Co
     assert [line.rstrip() for line in shown.out.splitlines()] == [
         "tasks/paper/generate_code/.pipeline/hooks.yaml:",
         '  new         one: command at accept_gate, with your own rights, env_allow ["API_KEY"]',
-        "              | sh ci/check.sh",
-        "              | sh ci/later.sh",
-        "  new         two: command at accept_gate, in the sandbox",
-        "              | true",
-        "Files that decide with them:",
-        f"  new         ci/check.sh  sha256 {_sha256(path)[:12]}",
-        "  new         ci/later.sh  it must stay absent",
-    ]
+        "              | sh ci/check.sh", "              | sh ci/later.sh",
+        "  new         two: command at accept_gate, in the sandbox", "              | true", "Files that decide with them:",
+        f"  new         ci/check.sh  sha256 {_sha256(path)[:12]}", "  new         ci/later.sh  it must stay absent",
+    ]  # fmt: skip
     assert not store(command).exists()
 
 
@@ -443,17 +436,12 @@ def test_an_invalid_file_is_not_trusted(command: Command) -> None:
     [
         pytest.param("echo fine", {}, 0, "user:check passes", "  | fine", id="a pass", marks=pytest.mark.slow),
         pytest.param("echo broken; exit 3", {}, 1, "user:check blocks", "  | broken", id="a block", marks=pytest.mark.slow),
-        pytest.param(
-            "exit 127", {}, 1, "user:check gives no verdict", "a run would end there, incomplete", id="no verdict, closed"
-        ),
-        pytest.param(
-            "exit 127", {"failure_policy": "fail_open"}, 1, "user:check gives no verdict", "would not count as verified",
-            id="no verdict, open",
-        ),
-        pytest.param(
-            """echo '{"continue": false, "stopReason": "enough"}'""", {"exit_policy": "claude"}, 1,
-            "user:check would end the run", "enough", id="a stop", marks=pytest.mark.slow,
-        ),
+        pytest.param("exit 127", {}, 1, "user:check gives no verdict", "a run would end there, incomplete",
+            id="no verdict, closed"),
+        pytest.param("exit 127", {"failure_policy": "fail_open"}, 1, "user:check gives no verdict",
+            "would not count as verified", id="no verdict, open"),
+        pytest.param("""echo '{"continue": false, "stopReason": "enough"}'""", {"exit_policy": "claude"}, 1,
+            "user:check would end the run", "enough", id="a stop", marks=pytest.mark.slow),
         pytest.param("sleep 60", {"timeout_sec": 0.2}, 1, "user:check gives no verdict", "0.2", id="a timeout"),
     ],
 )  # fmt: skip
@@ -581,14 +569,11 @@ def test_a_hook_in_the_sandbox_is_tried_there(command: Command) -> None:
 def test_a_hook_on_tools_is_tried_on_the_last_call_that_it_would_have_watched(command: Command) -> None:
     given = command.folder / "given.json"
     own(
-        command,
-        item("watch", f"cat > {given}; echo never >&2; exit 2", "before_tool_call", matcher="Write|Edit"),
+        command, item("watch", f"cat > {given}; echo never >&2; exit 2", "before_tool_call", matcher="Write|Edit"),
         item("after", f"cat > {given}", "after_tool_result", matcher="Write"),
-        item("other", "true", "after_tool_result", matcher="Glob"),
-        item("failed", "true", "after_tool_failure"),
-        item("ended", "true", "subagent_stop"),
-        item("begin", f"cat > {given}", "session_start"),
-    )
+        item("other", "true", "after_tool_result", matcher="Glob"), item("failed", "true", "after_tool_failure"),
+        item("ended", "true", "subagent_stop"), item("begin", f"cat > {given}", "session_start"),
+    )  # fmt: skip
     blocked = command("hooks", "test", "paper", "watch")
     assert blocked.code == 1
     assert "  | never" in blocked.out.splitlines()
@@ -601,7 +586,7 @@ def test_a_hook_on_tools_is_tried_on_the_last_call_that_it_would_have_watched(co
     for name in ("other", "failed", "ended"):
         refused = command("hooks", "test", "paper", name)
         assert refused.code == 2
-        assert "task paper has no call of a tool on record that it would watch" in refused.complaints[0]
+        assert "task paper has no recorded tool call that it would watch" in refused.complaints[0]
 
 
 def test_a_failed_sub_agent_on_record_is_what_hooks_on_failures_and_sub_agents_are_tried_on(command: Command) -> None:
@@ -868,14 +853,6 @@ def test_the_scripts_of_a_plugin_are_those_beside_its_hooks(command: Command) ->
     }
 
 
-def test_the_hooks_of_codex_may_stand_in_toml(command: Command) -> None:
-    path = command.folder / "config.toml"
-    path.write_text('model = "x"\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "make test"\n')
-    ended = command("hooks", "import", "--from", "codex", path, "--json")
-    assert (ended.code, len(ended.json()["items"])) == (0, 1), ended.err
-    assert ended.json()["untranslated"] == ["$.model: it is not a hook"]
-
-
 @pytest.mark.parametrize(
     "hidden", [pytest.param("\u202e", id="direction", marks=pytest.mark.slow), pytest.param("\u200b", id="no width")]
 )
@@ -889,7 +866,7 @@ def test_a_command_that_hides_something_is_not_offered_for_pasting(hidden: str, 
     ended = command("hooks", "import", "--from", "claude", path)
     assert ended.code == 0, ended.err
     assert hidden not in ended.out + ended.err
-    assert "holds invisible characters" in ended.err
+    assert "contains invisible characters" in ended.err
     command.configure(ended.out)
     rows = command("hooks", "list", "paper", "--json").json()["hooks"]
     assert [row["command"] for row in rows if row["key"].startswith("user:")] == [hooks[1]["command"]]

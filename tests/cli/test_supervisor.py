@@ -154,7 +154,9 @@ def test_what_is_no_such_page_is_not_written_over(kind: str, supervised: Command
     before = out.read_text() if out.is_file() else ""
     ended = supervised("supervisor", "paper", "--html", "out.html")
     assert ended.code == 2
-    assert ended.complaints == ["pipeline: --html out.html already exists, and was not written by this command; choose another name"]
+    assert ended.complaints == [
+        "pipeline: --html out.html already exists, and was not written by this command; choose another name"
+    ]
     assert (out.read_text() if out.is_file() else "") == before
 
 

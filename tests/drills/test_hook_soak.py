@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from phases.acceptance.commands.hook_process import MOST_KEPT, CommandLaunch, ProcessOutcome, run_process
+from phases.acceptance.command_hooks import MOST_KEPT, CommandLaunch, ProcessOutcome, run_process
 from tests.drills.points import EVERY, seed
 from tests.papers import ROOT
 
@@ -42,7 +42,7 @@ KINDS = {
 
 INTERRUPTED = """
 import os, random, signal, sys
-from phases.acceptance.commands.hook_process import CommandLaunch, run_process
+from phases.acceptance.command_hooks import CommandLaunch, run_process
 from pipeline.base.errors import Interrupted
 from tests.drills.test_hook_soak import MARK, SYSTEM, left_behind
 

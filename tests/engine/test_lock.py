@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from phases.acceptance.configuration.trust_store import write_trust
+from phases.acceptance.configuration.repo_hooks import write_trust
 from phases.references.index.cache import lock_file as locked_cache
 from pipeline.base import lease
 from pipeline.base.errors import StorageError, TaskBusy

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from phases.evidence.locate import locate_demands
 from phases.evidence.observation import NOTHING
-from phases.evidence.table import build_table
+from phases.evidence.traceability import build_table
 from phases.pages.trace_page import MOST_LINES, PAGE_START, Traced, render_page
 from pipeline.base.formats import Markdown, compose_markdown
 from tests.sound_pages import Seen, assert_sound

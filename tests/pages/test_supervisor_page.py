@@ -100,7 +100,7 @@ def test_the_defaults_fit_their_schema_and_give_the_settings_again() -> None:
         pytest.param({"triggers": {"noProgressRoundsMin": 0}}, id="a window of no round"),
         pytest.param({"takeover": {"handoffCooldownRounds": -1}}, id="a negative window"),
         pytest.param({"takeover": {"recoveryTokenRatio": 1.01}}, id="more than the whole"),
-        pytest.param({"snapshotConfidence": {"weights": {"gitClean": -0.1}}}, id="a negative weight"),
+        pytest.param({"takeover": {"templateGraphMin": -0.1}}, id="a negative share"),
         pytest.param({"branchBudget": {"commandRetryMax": 1001}}, id="a count out of range"),
         pytest.param({"branchBudget": {"commandRetryMax": 2.5}}, id="half an edit"),
         pytest.param({"triggers": {"disabled": ["nonsense"]}}, id="a signal that is not known"),
@@ -256,7 +256,7 @@ def row_of(event: str, reason: str, payload: Mapping[str, Any]) -> TimelineRow:
         ),
         ("switch", "forced->free: stable", {"enteredBy": ["tool_failure"]}, "mode: every call is executed again"),
         ("failure", "error_plateau:5", {"detail": "pytest"}, "signal: pytest failed 5 times with the same failures"),
-        ("failure", "no_progress:4", {"detail": "", "stage": 1}, "signal: 4 turns brought nothing new"),
+        ("failure", "no_progress:4", {"detail": "", "stage": 1}, "signal: 4 turns produced nothing new"),
         ("failure", "cycle:9", {"detail": "2 calls"}, "signal: the same calls repeat without a new result (2 calls)"),
         ("failure", "file_loop:4", {"detail": "a.py"}, "signal: a.py was edited 4 times, and the checks fail as before"),
         ("drift", "goal_drift:5", {"stage": 1}, "signal: 5 consecutive turns touched no planned file, test or check"),
@@ -293,7 +293,7 @@ def row_of(event: str, reason: str, payload: Mapping[str, Any]) -> TimelineRow:
         ),
         ("failure", "kernel_error", {"error": "x"}, "fault: supervision itself failed, and the work continued (x)"),
         ("rollback", "rollback", {"command": "rm *"}, "stop: the run was stopped: the model wanted to discard work (rm *)"),
-        ("shadow_diagnostic", "no_progress:4", {}, "shadow: the supervisor would lead: 4 turns brought nothing new"),
+        ("shadow_diagnostic", "no_progress:4", {}, "shadow: the supervisor would lead: 4 turns produced nothing new"),
         ("shadow_diagnostic", "would_say:error_plateau", {}, "shadow: the model would have been told"),
         ("failure", "something_new:1", {"detail": "x"}, "other: something new:1 (x)"),
     ],
@@ -316,7 +316,7 @@ def test_every_reason_of_the_kernel_has_words_of_its_own(word: str) -> None:
 def test_the_timeline_says_when_which_signal_fired_in_which_mode_and_what_the_model_was_told() -> None:
     said = takeover_log().lines[3]["payload"]["text"]
     rows = timeline_rows(takeover_log().lines)
-    assert [(row.turns, row.mode, row.kind, row.times, row.told) for row in rows] == [
+    assert [(row.turns, row.mode, row.kind, row.times, row.message) for row in rows] == [
         ("4", "limited", "mode", 1, ""),
         ("7", "limited", "signal", 1, ""),
         ("7", "limited", "hint", 1, said),
@@ -340,7 +340,7 @@ def test_a_signal_that_goes_on_is_one_row_with_its_last_count() -> None:
         log.add(turn, "failure", f"no_progress:{turn}").add(turn, "failure", f"file_loop:{turn}", detail="a.py")
     rows = timeline_rows(log.lines)
     assert [(row.turns, row.text) for row in rows] == [
-        ("3-5", "5 turns brought nothing new"),
+        ("3-5", "5 turns produced nothing new"),
         ("3-5", "a.py was edited 5 times, and the checks fail as before"),
     ]
 
@@ -429,7 +429,7 @@ def test_the_page_shows_state_timeline_and_what_to_type(tmp_path: Path) -> None:
         "the supervisor leads",
         f"{PYTEST} failed 3 times with the same failures",
         "What to do next: read total.py.",
-        "5 turns brought nothing new; 3 files outside the plan were written: a.py, b.py",
+        "5 turns produced nothing new; 3 files outside the plan were written: a.py, b.py",
         "now: Write it another way",
         "pipeline review paper",
     ):

@@ -111,6 +111,15 @@ def test_a_paper_that_is_longer_than_the_window_reaches_the_server_whole(command
 
 
 @pytest.mark.slow
+def test_the_last_screen_of_a_scaffold_names_the_model_that_planned_it(command: Command) -> None:
+    with LlmServer(GOOD) as server:
+        ended = command("run", "--fast", "paper.md", "--plan-model", "vllm:tiny", "--base-url", server.base_url)
+    assert ended.code == 3
+    assert "Planned by vllm:tiny: " in ended.out
+    assert "by rules" not in ended.out
+
+
+@pytest.mark.slow
 def test_recorded_replies_plan_as_they_did(command: Command) -> None:
     key = {"thread": "plan", "turn": 1, "request": ""}
     reply = {**reply_to_json(Reply("ok", json.dumps(PLANNED))), "model": "recorded"}

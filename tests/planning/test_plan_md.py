@@ -52,9 +52,9 @@ def test_a_reviewer_reads_what_is_built_then_what_is_uncertain_then_the_rest_in_
 
 def test_what_is_uncertain_shows_its_rows_and_what_is_missing_its_assumption() -> None:
     missing = {**READ.plan["requirements"][0], "text": "No clip is given; assume 1.", "status": "missing"}
-    text = plan_md(planned(requirements=[missing], uncertain=[{"about": "V1", "what": "Which holds?"}]))
+    text = plan_md(planned(requirements=[missing], uncertain=[{"about": "R1, V1", "what": "Which holds?"}]))
     doubts = text.partition("## What is uncertain or missing")[2].partition("## Settings")[0]
-    assert re.search(r"- Which holds\?\n  - \*\*V1\*\* learning rate = 0\.1, of ", doubts)
+    assert re.search(r"- Which holds\? \(R1\)\n  - \*\*V1\*\* learning rate = 0\.1, of ", doubts)
     assert "- **R1** No clip is given; assume 1. (assumed)" in doubts
 
 
@@ -117,6 +117,15 @@ def test_a_plan_by_a_model_names_its_language_and_needs_neither_pages_nor_quotes
     text = plan_md(planned(language="C++", framework="Qt", requirements=rows))
     assert " In C++ with Qt.\n" in text
     assert f"- **R2** {rows[1]['text']}\n" in text
+
+
+def test_a_requirement_in_the_words_of_its_planner_says_so_and_shows_its_quote() -> None:
+    first, *others = READ.plan["requirements"]
+    own = {**first, "text": "Clip at 1 and log each step.", "source": {**first["source"], "quote": "We clip at 1"}}
+    text = plan_md(planned(requirements=[own, *others]))
+    assert "These are the planner's words; a quote is the paper's, and may prove only a part of its row." in text
+    assert re.search(r"Clip at 1 and log each step\..* \(.*quote: “We clip at 1”\)", text)
+    assert "quote: " not in plan_md(READ.plan), "sentences of the paper are their own proof"
 
 
 def test_a_wish_is_shown_without_pages() -> None:

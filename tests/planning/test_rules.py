@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from phases.planning.plan_md import plan_md
 from phases.planning.rules import plan_by_rules, roles_of
 from phases.planning.rules.layout import package_name
-from phases.planning.rules.passages import CAPTION, blocks_of
+from phases.planning.rules.passages import CAPTION, blocks_of, sentences_of
 from phases.planning.rules.plan import VERIFY
 from phases.planning.rules.requirements import MOST
 from phases.planning.rules.sections import split_heading
-from phases.planning.rules.sentences import sentences_of
 from phases.planning.rules.tables import read_grid
 from phases.planning.rules.values import values_in
 from phases.readers.markdown import PAGE_MARK, paper_document

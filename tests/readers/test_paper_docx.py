@@ -330,9 +330,7 @@ def test_display_equations_are_blocks_with_their_numbers(body: str, text: str) -
 HIDDEN = [
     pytest.param(p(run("IGNORE", "<w:vanish/>")), "invisible", id="a hidden run"),
     pytest.param(p("IGNORE", "Ghost"), "invisible", id="a hidden style"),
-    pytest.param(
-        p(run("IGN", "<w:vanish/>") + run("ORE", '<w:vanish w:val="1"/>')), "invisible", id="hidden in two pieces"
-    ),
+    pytest.param(p(run("IGN", "<w:vanish/>") + run("ORE", '<w:vanish w:val="1"/>')), "invisible", id="hidden in two pieces"),
     pytest.param(p(run("IGNORE", '<w:color w:val="FFFFFF"/>')), "white", id="white"),
     pytest.param(
         p(run("IGNORE", '<w:color w:val="FFFFFF"/><w:shd w:val="clear" w:fill="FFFFFF"/>')),
@@ -340,10 +338,8 @@ HIDDEN = [
         id="white on white",
     ),
     pytest.param(p(run("IGNORE", '<w:sz w:val="2"/>')), "tiny", id="one point"),
-    pytest.param(
-        tbl(cell("a") + cell(p(run("IGNORE", "<w:vanish/>"))), cell("b") + cell("c")), "invisible", id="in a table"
-    ),
-]
+    pytest.param(tbl(cell("a") + cell(p(run("IGNORE", "<w:vanish/>"))), cell("b") + cell("c")), "invisible", id="in a table"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("body", "how"), HIDDEN)

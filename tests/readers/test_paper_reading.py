@@ -265,14 +265,11 @@ def test_a_reader_that_the_machine_kills_says_nothing_of_the_paper(tmp_path: Pat
 @pytest.mark.parametrize(
     ("limit", "told"),
     [
-        (
-            "ulimit -v 60000",
-            "may have 60,000 KiB of memory (ulimit -v), and a worker needs 1,048,576; raise that limit",
-        ),
+        ("ulimit -v 60000", "may have 60,000 KiB of memory (ulimit -v), and a worker needs 1,048,576; raise that limit"),
         ("ulimit -t 1", ""),
         ("ulimit -f 100000", ""),
     ],
-)
+)  # fmt: skip
 def test_a_limit_of_the_environment_is_told_as_such_where_it_ends_the_reader(
     limit: str, told: str, tmp_path: Path
 ) -> None:

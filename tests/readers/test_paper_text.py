@@ -246,14 +246,12 @@ def test_to_read_a_text_takes_time_in_proportion_to_it(text: str) -> None:
         pytest.param("Build a queue. It must survive.", "Build a queue", id="its first sentence"),
         pytest.param("Build a queue\nthat survives", "Build a queue", id="its first line"),
         pytest.param("  \n\nBuild a queue!", "Build a queue", id="its first line that is not empty"),
-        pytest.param(
-            "Use Python 3.11 and no more. Then rest.", "Use Python 3.11 and no more", id="a point in a number"
-        ),
+        pytest.param("Use Python 3.11 and no more. Then rest.", "Use Python 3.11 and no more", id="a point in a number"),
         pytest.param("实现一个队列。它必须可靠。", "实现一个队列", id="a sentence in Chinese"),
         pytest.param("word " * 40, ("word " * 16).strip(), id="as many words as a title holds"),
         pytest.param("w" * 200, "w" * 80, id="as many letters as a title holds"),
     ],
-)
+)  # fmt: skip
 def test_the_title_of_a_requirement_is(text: str, title: str) -> None:
     assert read_requirement(text.encode()).title == title
 

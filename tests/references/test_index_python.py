@@ -168,7 +168,7 @@ def test_a_notebook_of_format_3_and_one_of_r_are_read() -> None:
     ("data", "fault"),
     [
         (b"{", "the notebook is not JSON"),
-        (b"[]", "the notebook is no JSON object"),
+        (b"[]", "the notebook is not a JSON object"),
         (b"{}", "the notebook has no list of cells"),
         (b'{"cells": 3}', "the notebook has no list of cells"),
         (b"[" * 100_000, "the notebook is not JSON"),

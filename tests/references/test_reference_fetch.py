@@ -445,7 +445,7 @@ def test_a_folder_of_the_users_that_is_the_tasks_own_is_refused_before_anything_
         fetch_repositories([], str(into), rules, CountingGit(), lambda *row: None)
     assert str(caught.value).startswith(f"--{flag} {tmp_path / place} ")
     assert why in str(caught.value)
-    assert str(caught.value).endswith("; put the code into a folder of its own, and name that one")
+    assert str(caught.value).endswith("; put the code into its own directory, and give that one")
     assert (into / ".fetching-x").exists()
     assert contents(into) == {"mine/only_copy.py": b"1"}
 
@@ -475,7 +475,7 @@ def test_the_folder_of_the_tasks_among_the_references_is_left_out_with_a_note(tm
 def test_one_repository_that_holds_the_tasks_is_refused(tmp_path: Path) -> None:
     into, refs = with_tasks(tmp_path), tmp_path / "refs"
     (refs / ".git").mkdir()
-    with pytest.raises(UsageError, match="is one repository, and holds this task itself; put the code into a folder"):
+    with pytest.raises(UsageError, match="is one repository, and holds this task itself; put the code into its own directory"):
         fetch_repositories([], str(into), FetchRules(folders=str(refs)), CountingGit(), lambda *row: None)
 
 
@@ -600,7 +600,7 @@ def test_a_file_that_grows_while_it_is_taken_in_is_named(ground: Ground) -> None
     content = read_user_repository(UserRepository("folder__one", str(folder), "folder:one"), ground.rules).contents
     (folder / "f.py").write_bytes(b"1" * 2_200_000)
     with pytest.raises(
-        RepositoryRefused, match=r"one/f\.py cannot be read \(f\.py is larger than 2,097,152 bytes\); mend that"
+        RepositoryRefused, match=r"one/f\.py cannot be read \(f\.py is larger than 2,097,152 bytes\); repair it"
     ):
         next(content)
 
@@ -688,7 +688,7 @@ def test_a_proxy_that_leads_to_no_repository_is_named(ground: Ground, served: Gi
     assert (
         f"the proxy 127.0.0.1:{proxy.port} (the setting proxy) refuses to lead to 127.0.0.1:{served.port} (403)" in why
     )
-    assert why.endswith("or clone it by hand, and give the folder")
+    assert why.endswith("or clone it by hand, and give the directory")
     assert served.asked == []
 
 

@@ -137,7 +137,7 @@ def test_orders_that_the_paper_makes_clear_are_looked_for() -> None:
         ("predictions.csv", "y_pred\n1\n", "predictions.csv: it needs a column `result`"),
         ("predictions.csv", "result,y_pred\nE1\n", "predictions.csv: line 2 does not have the 2 columns"),
         ("predictions.csv", "result,y_pred,y_true\nE1,1,1\nE1,1,\n", "predictions.csv: some rows of E1 have y_true"),
-        ("measurements.csv", "result,value\nE1,nan\n", "measurements.csv: nan is no number"),
+        ("measurements.csv", "result,value\nE1,nan\n", "measurements.csv: nan is not a finite number"),
         ("measurements.csv", "result,value\nE1,\n", "measurements.csv: could not convert"),
         ("metrics.json", "[1]", "metrics.json: it must be one object"),
         ("metrics.json", '{"E1": true}', "metrics.json: E1 must be a number"),

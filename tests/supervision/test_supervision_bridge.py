@@ -174,7 +174,6 @@ def test_scenario_20_the_event_log_tells_of_a_switch_and_of_nothing_that_stays()
     ]
     entered, _, freed = (line["payload"] for line in switches)
     assert (entered["enteredBy"], entered["round"]) == (["tool_failure"], 2)
-    assert entered["human"] == "forced because tool_failure"
     assert (freed["dwell"], freed["enteredBy"]) == (3, ["tool_failure"])
 
 
@@ -512,7 +511,7 @@ def stopped() -> Supervision:
     """A takeover in which the model wanted to take work back: a person has to look."""
     run = taken_over()
     turn = run.round(ROLLBACK)
-    assert turn.refused[0].startswith("[Supervision] Not executed: it would take work back")
+    assert turn.refused[0].startswith("[Supervision] Not executed: it would discard work")
     assert turn.out.stop is not None
     assert (turn.out.stop.reason, run.state.stopped) == (StopReason.USER_CHECKPOINT,) * 2
     return run

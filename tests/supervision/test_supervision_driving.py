@@ -188,7 +188,7 @@ def test_in_shadow_a_failed_graph_is_on_record_and_the_model_reads_nothing() -> 
 def test_work_is_taken_back_once_where_a_person_went_on_after_the_question() -> None:
     run = led(MODERATE)
     asked = run.round(ROLLBACK)
-    assert "a person has to agree first" in asked.refused[0]
+    assert "the user has to allow first" in asked.refused[0]
     assert asked.out.stop is not None
     assert run.state.rollback_asked
     run.bridge.resumed()

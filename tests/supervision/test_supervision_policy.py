@@ -191,6 +191,14 @@ def found(look: Callable[[ast.AST], list[str]] | Callable[[ast.AST], list[int]])
     return {name: list(row) for name, row in rows.items() if row}
 
 
+def test_the_example_of_the_readme_runs_and_ends_in_a_stop(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = (KERNEL / "README.md").read_text(encoding="utf-8")
+    exec(readme.partition("```python\n")[2].partition("```")[0], {})
+    shown = capsys.readouterr().out
+    assert "[Supervision] The last turns produced nothing new." in shown
+    assert "circuit_breaker" in shown
+
+
 def test_the_kernel_imports_itself_and_the_pure_part_of_the_standard_library() -> None:
     assert len(MODULES) > 10
     assert found(outside_imports) == {}

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phases.supervision import graph_executor, recovery
-from phases.supervision.config import SnapshotConfidence, Weights
 from phases.supervision.enums import GraphStatus, NodeStatus, NodeType, RecoveryTier, TimelineEvent, ToolClass
 from phases.supervision.facts import Action, Call, CallResult, DiskFacts, Task, WorkspaceSnapshot
 from phases.supervision.graph import TaskGraph
@@ -43,12 +42,12 @@ GRAPH, HINT, STOP = RecoveryTier
 
 def context(**changes: object) -> RecoveryContext:
     """Two files written, their tests failing since: what a takeover usually finds."""
-    usual = RecoveryContext(TASK, MODIFIED, FAILING, SnapshotConfidence(), 6, "graph-1", "tool_repeat_fail:3")
+    usual = RecoveryContext(TASK, MODIFIED, FAILING, 0.65, 6, "graph-1", "tool_repeat_fail:3")
     return replace(usual, **changes)  # type: ignore[arg-type]
 
 
-def weighed(disk: DiskFacts, ledger: WorkLedger, weights: Weights | None = None) -> Confidence:
-    return weigh_snapshot(snapshot_of(disk, ledger, 6), disk, ledger, weights or Weights())
+def weighed(disk: DiskFacts, ledger: WorkLedger) -> Confidence:
+    return weigh_snapshot(snapshot_of(disk, ledger, 6), disk, ledger)
 
 
 def rebuilt(ledger: WorkLedger, disk: DiskFacts = MODIFIED) -> TaskGraph:
@@ -148,15 +147,6 @@ def test_what_was_written_must_show_and_be_there(disk: DiskFacts, files: Mapping
 def test_a_failing_test_alone_is_no_failing_build(build: str | None, tests: str | None, expected: float) -> None:
     disk, ledger = replace(MODIFIED, build_summary=build), replace(FAILING, test_summary=tests)
     assert weighed(disk, ledger).factors["buildSignal"] == expected
-
-
-@pytest.mark.parametrize(
-    ("weights", "value"),
-    [(Weights(), 0.885), (Weights(0.5, 0.3, 0.4, 0.5, 0.3), 0.885), (Weights(0, 0, 3, 0, 0), 0.8), (Weights(*[0] * 5), 0.5)],
-    ids=["as set", "doubled", "one alone", "none"],
-)  # fmt: skip
-def test_weights_count_by_their_share(weights: Weights, value: float) -> None:
-    assert weighed(MODIFIED, FAILING, weights=weights).value == pytest.approx(value)
 
 
 # What is safe to build upon
@@ -345,7 +335,7 @@ def test_shadow_says_what_it_would_do_and_gives_no_graph(
     ids=["at the gate", "below the gate", "a gate that is no number"],
 )
 def test_the_gate_lets_through_what_reaches_it(value: float, tier: RecoveryTier) -> None:
-    assert plan_recovery(context(config=SnapshotConfidence(template_graph_min=value))).tier is tier
+    assert plan_recovery(context(gate=value)).tier is tier
 
 
 # The real ledger, the real graph
@@ -393,7 +383,7 @@ CONTEXTS = st.builds(
         test_summary=SUMMARIES,
         build_output=st.sampled_from(["", "crash", "1 failed", "\ud800\n"]),
     ),
-    st.builds(SnapshotConfidence, NUMBERS, st.builds(Weights, NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS)),
+    NUMBERS,
     ROUNDS,
     st.sampled_from(["", "g"]),
     st.text(max_size=20),

@@ -28,7 +28,7 @@ _BUDGETS = {"low": 4_096, "medium": 12_288, "high": 24_576}
 _LEAST_BUDGET = 1_024
 _EAGER = "eager_input_streaming"
 _NOTHING = "(nothing)"
-"""In place of an empty text, which the provider refuses."""
+"""Placeholder for an empty text, which the provider refuses."""
 
 
 def open_adapter(provider: Provider, connection: Connection, tariff: Tariff) -> AnthropicMessages:

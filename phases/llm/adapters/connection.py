@@ -15,12 +15,12 @@ from phases.llm.model import FATAL, MALFORMED, MOST_TOKENS, TRANSIENT
 from phases.llm.providers import PROVIDERS
 
 MOST_BYTES = 512 * 1024 * 1024
-"""Of a whole stream: a reply of 4 MiB may come letter by letter, in events of a hundred bytes each."""
+"""Limit of a whole stream: a reply of 4 MiB may come letter by letter, in events of a hundred bytes each."""
 _LARGEST_PAGE = 4 * 1024 * 1024
 MOST_ERROR_BYTES = 64 * 1024
 """Few, because a body may be packed, though that is not asked for."""
 NO_KEY = "none"
-"""In place of a key, where a server wants none: the SDK wants one all the same."""
+"""Placeholder for a key: the SDK requires one even if the server does not."""
 _AT_HOME = frozenset(urlsplit(PROVIDERS[name].base_url).netloc for name in ("openai", "anthropic"))
 """Hosts of the SDKs' own vendors."""
 _ANTHROPIC_HEADERS = ("anthropic-version",)
@@ -43,7 +43,7 @@ class Timeouts(NamedTuple):
 
 
 QUICK = Timeouts(connect=4.0, first=6.0, silence=6.0, whole=8.0)
-"""For a question that takes a server no time."""
+"""Timeouts for a trivial request."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Connection:
     key: str = field(repr=False)
     timeouts: Timeouts
     proxy: str | None = field(default=None, repr=False)
-    """With its password; empty: none; None: as the environment says."""
+    """Proxy with its password; empty: none; None: by the environment."""
 
 
 def connection_for(connection: Connection, most_tokens: int) -> Connection:
@@ -64,7 +64,7 @@ def connection_for(connection: Connection, most_tokens: int) -> Connection:
 
 
 def http_client(connection: Connection) -> Any:
-    """The client to hand to an SDK. Close it after one question: so nothing old is ever reused, and no state is left.
+    """Return the client for an SDK. Close it after one question: so no old connection is reused, and no state is left.
 
     Raises ReplyError where the environment's own words about proxies and certificates make no sense.
     """
@@ -119,7 +119,7 @@ def _choose_way(connection: Connection) -> dict[str, Any]:
 def read_certificates() -> Any:
     """Read the trusted certificates, once a process: that takes longer than many an answer.
 
-    Raises OSError where the environment names what is no certificate; that is not remembered.
+    Raises OSError if the environment names an invalid certificate; that is not cached.
     """
     import httpx2
 
@@ -173,7 +173,7 @@ def sdk_timeout(connection: Connection) -> Any:
 
 @contextmanager
 def _translate_environment_errors(server: Server) -> Iterator[None]:
-    """Nothing was asked yet: what fails here is what the environment says. It is not repeated: a proxy may have a password."""
+    """Translate errors before any request, which the environment causes. Its values may hold a password, and are not shown."""
     import httpx2
 
     told = f"{server.host} cannot be asked"

@@ -53,7 +53,7 @@ class OpenAIChat:
         self._sdk = SdkServer(_SDK, connection)
 
     def ask(self, request: Request) -> Reply:
-        """One reply. What a server does not know is left out, and it is asked again."""
+        """Ask for one reply; a feature that the server does not know is left out of the next try."""
         without = _lacking.get(self._place, frozenset())
         while True:
             builder = ReplyBuilder(self._server, request, self._tariff)

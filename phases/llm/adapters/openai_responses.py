@@ -1,4 +1,4 @@
-"""The adapter for OpenAI's Responses API: nothing is stored there, so reasoning comes encrypted and goes back as it came."""
+"""Adapter for OpenAI's Responses API, with nothing stored there: reasoning comes encrypted and goes back unchanged."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class OpenAIResponses:
         self._without: frozenset[str] = frozenset()
 
     def ask(self, request: Request) -> Reply:
-        """One reply. What the server refuses by name is left out, and it is asked again."""
+        """Ask for one reply; a field that the server refuses by name is left out of the next try."""
         while True:
             builder = ReplyBuilder(self._server, request, self._tariff)
             try:
@@ -143,7 +143,7 @@ def read_stream(server: Server, builder: ReplyBuilder, pieces: Iterable[bytes]) 
 
 
 class _ItemStream:
-    """The state of a stream: the items that are open, and how far the text of each has come."""
+    """State of a stream: the open items, and the text of each so far."""
 
     def __init__(self, server: Server, builder: ReplyBuilder) -> None:
         self._server, self._builder = server, builder

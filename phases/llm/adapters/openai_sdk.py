@@ -1,4 +1,4 @@
-"""OpenAI's package, as both of its wire formats use it, and what both say alike."""
+"""Shared code for both wire formats of OpenAI's package."""
 
 from __future__ import annotations
 

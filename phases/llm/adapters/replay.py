@@ -1,4 +1,4 @@
-"""The model that repeats recorded replies: no network, no cost, the same every time."""
+"""Model that repeats recorded replies: no network, no cost, the same every time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ReplayModel:
     detail = "recorded replies"
 
     def __init__(self, path: str) -> None:
-        """`path`: a task directory, whose journals are taken, or one file of rows like theirs. Raises UsageError, PhaseError."""
+        """Load the journals of a task directory, or one file of such rows. Raises UsageError, PhaseError."""
         self.name = f"replay:{path}"
         files = [read_rows(file, _is_row, "a recorded reply", "record it again") for file in _find_recordings(path)]
         rows = [row for file in files for row in file]

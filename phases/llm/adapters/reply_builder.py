@@ -1,4 +1,4 @@
-"""A reply while it arrives: what has come so far, within limits, and what may be made of it in the end."""
+"""Build a reply while it arrives, within limits, into its final form."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class TokenCounts(NamedTuple):
     cached: int | None = None
     out: int | None = None
     written: int = 0
-    """Of tokens_in: those that went into the provider's cache, which some charge more for."""
+    """Part of tokens_in that was written to the provider's cache, at a higher price with some."""
     usd: float | None = None
     thought: int | None = None
-    """Of out: those that were spent on reasoning."""
+    """Part of out that was spent on reasoning."""
 
 
 @dataclass
@@ -205,7 +205,7 @@ def whole_number(value: object) -> int | None:
 
 
 def replace_surrogates(text: str) -> str:
-    """Text that can be sent: half a surrogate pair cannot."""
+    """Return text that can be sent: half a surrogate pair cannot."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -26,9 +26,9 @@ from pipeline.base.errors import FormatError
 from pipeline.base.formats import parse_json
 
 _WINDOWS = ("max_model_len", "context_length", "context_window", "max_context_length", "max_input_tokens")
-"""Of vLLM and SGLang, OpenRouter and many more, Groq, LM Studio and Mistral, Anthropic."""
+"""Names of the window in the listings of vLLM and SGLang, OpenRouter and many more, Groq, LM Studio and Mistral, Anthropic."""
 _META_WINDOWS = ("n_ctx", "n_ctx_train")
-"""Of llama.cpp: what it was started with, or else what the model was trained with; its /props go before them."""
+"""Names in llama.cpp's listing: the window at start-up, else of training; its /props go before them."""
 _LEAST_WINDOW, _MOST_WINDOW = 1_024, 10_000_000
 _LARGEST_LISTING = 16 * 1024 * 1024
 _UNREACHABLE = (0, 401, 402, 403, 407)
@@ -38,7 +38,7 @@ class Sdk(NamedTuple):
     """A vendor's package, as far as an adapter needs it."""
 
     name: str
-    """The package's, and that of the extra that installs it."""
+    """Name of the package, and of the extra that installs it."""
     load: Callable[[], tuple[Any, Callable[..., Any]]]
     """Imports it: the package, and what makes a client."""
     replies: Callable[[Any], Any]
@@ -53,7 +53,7 @@ class SdkServer:
 
     @contextmanager
     def stream(self, body: Mapping[str, Any], most_tokens: int) -> Iterator[Iterator[bytes]]:
-        """The bytes of a reply of at most so many tokens, as they come. Raises ReplyError."""
+        """Yield the bytes of a reply of at most so many tokens, as they come. Raises ReplyError."""
         server = self._connection.server
         with self._client(connection_for(self._connection, most_tokens)) as (package, client), ExitStack() as stack:
             with translate_errors(package, server):
@@ -101,7 +101,7 @@ class ModelListing(NamedTuple):
 
 
 def read_pieces(sdk: Any, server: Server, response: Any) -> Iterator[bytes]:
-    """The bytes of a response's body. Raises ReplyError for a page of a website, and for a body without a byte.
+    """Yield the bytes of a response's body. Raises ReplyError for a page of a website, and for an empty body.
 
     Faults are named in here, not around whoever reads: an error of the reader's own is none of the server's.
     """
@@ -169,7 +169,7 @@ def judge_listing(server: Server, error: ReplyError | None, listing: bytes) -> M
 
 
 def read_listing(server: Server, response: Any) -> bytes:
-    """The body of a list of models. Raises ReplyError for one without an end."""
+    """Read the body of a list of models. Raises ReplyError for an endless one."""
     pieces, size = list[bytes](), 0
     for piece in response.iter_bytes():
         size += len(piece)
@@ -242,7 +242,7 @@ def read_events(pieces: Iterable[bytes]) -> Iterator[Event]:
 
 
 def _split_lines(pieces: Iterable[bytes]) -> Iterator[str]:
-    """Lines, whichever way they end; the last one even without an end."""
+    """Yield lines with any line end, the last one even without an end."""
     held, size, after_return, first = list[bytes](), 0, False, True
     for piece in filter(None, pieces):
         rest = piece.removeprefix(b"\n") if after_return else piece

@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from textwrap import dedent
 from typing import Any
 
 from phases.planning.plan_words import is_in_formula
 from phases.planning.rules.names import NAME, is_same, is_telling, letters_of
-from phases.planning.rules.passages import PaperText, Sentence, quote_start, source_of
+from phases.planning.rules.passages import PaperText, Sentence, quote_start, sentences_of, source_of
 from phases.planning.rules.requirements import Requirement, has_hole, why_not
 from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section, is_named_after_content, split_heading
-from phases.planning.rules.sentences import sentences_of
 
 MOST, MOST_LINES, _MOST_NAMED = 24, 200, 16
 _FAR, _FEWEST_LINES, _LONGEST_LINE, _OFTEN = 4_000, 3, 900, 3
@@ -138,21 +138,9 @@ def _lines_of(paper: PaperText, row: Row) -> list[str]:
 
 
 def _set_in(lines: Sequence[str]) -> list[str]:
-    """Return the lines as printed, with the blanks that set them in behind their numbers."""
-    lines = [line for line in lines if line.strip()][:MOST_LINES]
-    found = [_NUMBER_OF_LINE.match(line) for line in lines]
-    widest = max((match.end(1) for match in found if match), default=-1) + 1
-    padded = all(match.end() >= widest for match in found if match)
-    made = []
-    for line, match in zip(lines, found, strict=True):
-        text = line.expandtabs(4)
-        depth = len(text) - len(text.lstrip())
-        depth = max(depth - widest, 0) if padded else depth
-        if match:
-            depth = match.end() - (widest if padded else match.end(1) + 1)
-        number = f"{match.group(1)} " if match else ""
-        made.append(f"{number}{' ' * depth}{' '.join(line[match.end() if match else 0 :].split())}"[:_LONGEST_LINE])
-    return made
+    """Return the lines as printed, without the indentation that all of them share."""
+    text = dedent("\n".join(line.expandtabs(4).rstrip()[:_LONGEST_LINE] for line in lines))
+    return [line for line in text.split("\n") if line][:MOST_LINES]
 
 
 def _listings(paper: PaperText) -> Iterator[Component]:

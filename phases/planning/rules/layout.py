@@ -8,7 +8,7 @@ import re
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from phases.planning.rules.numbers import GREEK, symbol_of
@@ -18,7 +18,7 @@ LONGEST_NAME = 40
 _MOST_WORDS = 4
 _SHORT = 4
 """So many capitals alone are an abbreviation that says nothing beside a title that has none of it."""
-_FEWEST_LETTERS = 2
+_MOST_MODULES = 6
 _STOP_WORDS_TEXT = """
 a an and are as at by for from in into is it its of on or our that the their this to via we with section algorithm following use
 used using can be which these each all two one more additional details further how does do what why not i you he she they must
@@ -26,6 +26,8 @@ should shall will would may might need needs want wants please let make sure so 
 while given any every some has have had was were been
 """
 _STOP_WORDS = frozenset(_STOP_WORDS_TEXT.split())
+Row = dict[str, Any]
+Sections = Sequence[Mapping[str, Any]]
 _STATEFUL = re.compile(
     r"\b(?:model|network|encoder|decoder|extractor|classifier|predictor|tree|trie|table|cache|queue|server|client|buffer|pool"
     r"|store|index|environment|transformer|policy|critic|discriminator|generator|learner|machine|parser)$",
@@ -63,25 +65,12 @@ def request_name(text: str) -> str:
 
 def declare_component(name: str, taken: set[str]) -> str:
     """The signature of a component: a class for what holds a state by its name, else a function. Adds it to `taken`."""
-    words = _words_of_name(name)[:_MOST_WORDS] or ["component"]
+    words = telling_words(name)[:_MOST_WORDS] or ["component"]
     is_class = bool(_STATEFUL.search(name))
     plain = "".join(word.capitalize() for word in words) if is_class else "_".join(words)
     plain = f"{plain}_method" if plain in dir(builtins) else plain
     symbol = _free(_sound(plain[:LONGEST_NAME].strip("_"), "component"), taken)
     return f"class {symbol}" if is_class else f"def {symbol}"
-
-
-def name_in_letters(row: Mapping[str, Any]) -> str:
-    """A component's name; one in a script that code is not written in is called by its place: "part 2.5"."""
-    name, section = str(row["name"]), str(row["source"]["section"] or "")
-    is_place = not is_in_letters(name) and re.fullmatch(r"[0-9A-Z]+(?:\.[0-9]+)*", section)
-    return f"part {section}" if is_place else name
-
-
-def is_in_letters(name: str) -> bool:
-    """Whether what code can write of a name says something: "O(V N) 的算法" is left with single letters."""
-    words = _plain_words(name)
-    return any(len(word) > _FEWEST_LETTERS and not word.isdigit() for word in words) or (name.isascii() and bool(words))
 
 
 def constant_name(row: Mapping[str, Any], taken: set[str], *, is_one_of_several: bool = False) -> str:
@@ -106,16 +95,8 @@ def plain_constant_name(row: Mapping[str, Any]) -> str:
 
 def module_name(name: str, taken: set[str]) -> str:
     """The file of a component, without its ending. Adds it to `taken`."""
-    plain = "_".join(_words_of_name(name)[:3])[:LONGEST_NAME].strip("_")
+    plain = "_".join(telling_words(name)[:3])[:LONGEST_NAME].strip("_")
     return _free(_sound(plain, "method"), taken)
-
-
-def _words_of_name(name: str) -> list[str]:
-    """The telling words of a name; all of its words in code, in "loss and update", or where none tells."""
-    words, is_code = _plain_words(name), re.fullmatch(r"\w*[a-z0-9_][A-Z]\w*", name)
-    if is_code or (len(words) == 3 and words[1] == "and"):
-        return words
-    return telling_words(name) or words
 
 
 def _sound(name: str, otherwise: str) -> str:
@@ -131,18 +112,6 @@ def _free(name: str, taken: set[str]) -> str:
         free = f"{name}_{number}"
     taken.add(free)
     return free
-
-
-def join_names(names: Iterable[str], most: int = 3) -> str:
-    """A few names in a row, for a purpose: "encoder, decoder and 2 more"."""
-    listed = list(names)
-    more = len(listed) - most
-    return ", ".join(listed[:most]) + (f" and {more} more" if more > 0 else "")
-
-
-_MOST_MODULES, _SMALL, _APART = 6, 4, 12
-Row = dict[str, Any]
-Sections = Sequence[Mapping[str, Any]]
 
 
 def plan_files(
@@ -190,43 +159,25 @@ def _modules(
     for group in groups:
         implements = dict.fromkeys(name for row in group for name in row["requirements"] if name in known)
         path = f"{package}/{module_name(_name_of(group, sections), names)}.py"
-        interface = [declare_component(name_in_letters(row), symbols) for row in group]
-        file = _file(path, join_names(row["name"] for row in group), list(implements), [config], interface)
+        interface = [declare_component(row["name"], symbols) for row in group]
+        purpose = ", ".join(row["name"] for row in group[:3]) + f" and {len(group) - 3} more" * (len(group) > 3)
+        file = _file(path, purpose, list(implements), [config], interface)
         files.append({**file, "components": [row["id"] for row in group]})
     return files
 
 
 def _groups(components: Sequence[Row], sections: Sections) -> list[list[Row]]:
-    """Return the components by section, neighbours joined until the groups are few and none is a single small part."""
-    by_section: dict[int, list[Row]] = {}
-    asked = [row for row in components if row["source"]["section"] == "review"]
+    """Return the components by section; neighbours are joined until the groups are few and none is a single part."""
+    groups: dict[int, list[Row]] = {}
     for row in components:
-        if row not in asked or len(asked) == len(components):
-            by_section.setdefault(_find_section(row["source"], sections), []).append(row)
-    groups = [(by_section[at], _chapter(at, sections)) for at in by_section]
-    if asked and len(asked) < len(components):
-        groups[-1] = ([*groups[-1][0], *asked], groups[-1][1])  # what a reviewer asks for gets no file of its own
-
-    def size(at: int) -> int:
-        return sum(map(_size, groups[at][0]))
-
-    while len(groups) > 1:
-        pairs = range(len(groups) - 1)
-        small = [at for at in pairs if min(size(at), size(at + 1)) < _SMALL]
-        if len(groups) <= _MOST_MODULES and not small:
-            break
-        at = min(small or pairs, key=lambda at: size(at) + size(at + 1) + _APART * (groups[at][1] != groups[at + 1][1]))
-        groups[at : at + 2] = [([*groups[at][0], *groups[at + 1][0]], groups[at][1])]
-    return [group for group, _ in groups]
-
-
-def _size(row: Mapping[str, Any]) -> int:
-    return 2 + len(row["requirements"]) + 3 * bool(row.get("algorithm"))
-
-
-def _chapter(at: int, sections: Sections) -> int:
-    top = min((one["level"] for one in sections), default=1)
-    return next((place for place in range(at, -1, -1) if sections[place]["level"] <= top), -1)
+        is_asked = row["source"]["section"] == "review" and groups  # a wish of a reviewer gets no file of its own
+        at = [*groups][-1] if is_asked else _find_section(row["source"], sections)
+        groups.setdefault(at, []).append(row)
+    joined = list(groups.values())
+    while len(joined) > _MOST_MODULES or (len(joined) > 1 and min(map(len, joined)) == 1):
+        at = min(range(len(joined) - 1), key=lambda at: sorted(map(len, joined[at : at + 2])))
+        joined[at : at + 2] = [[*joined[at], *joined[at + 1]]]
+    return joined
 
 
 def _find_section(source: Mapping[str, Any], sections: Sections) -> int:
@@ -242,9 +193,9 @@ def _name_of(group: Sequence[Row], sections: Sections) -> str:
     places = Counter(_find_section(row["source"], sections) for row in group)
     (at, most), *_ = places.most_common(1)
     title = str(sections[at]["title"]) if at >= 0 and 2 * most >= len(group) else ""
-    if title and is_named_after_content(title) and is_in_letters(title) and len(title.split()) < 10:
+    if title and is_named_after_content(title) and telling_words(title) and len(title.split()) < 10:
         return title
-    return name_in_letters(max(group, key=lambda row: (is_in_letters(row["name"]), _size(row))))
+    return str(max(group, key=lambda row: len(row["requirements"]))["name"])
 
 
 def _file(

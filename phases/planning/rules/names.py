@@ -31,15 +31,15 @@ _PROPOSES = re.compile(
 )
 _OUR = re.compile(r"\b[Oo]ur (?:proposed |own |new |novel )((?:[A-Z][a-z]*[A-Z0-9]|[A-Z]{2})[\w*+-]*)(?= |[.,;:)])")
 _SAYS_OURS = re.compile(r"\b(?:we|our|this paper|resulting)\b", re.IGNORECASE)
-_SAYS_THEIRS = re.compile(r"\b(?:compar|baseline|extension|existing|state-of-the-art)", re.IGNORECASE)
 _MOST, _OFTEN, _SOMETIMES = 8, 6, 3
-_ROLE_WORDS_TEXT = "table figure fig section algorithm equation eq appendix theorem lemma definition step"
-_ROLE_WORDS = frozenset(_ROLE_WORDS_TEXT.split())
+_ROLE_WORDS = re.compile(
+    "(?:table|fig(?:ure)?|section|algorithm|eq(?:uation)?|appendix|theorem|lemma|definition|step)s?", re.IGNORECASE
+)
 
 
 def is_telling(name: str) -> bool:
     """Return whether a word is a name by its letters alone."""
-    return bool(_TELLING.fullmatch(name)) and name.lower().rstrip("s") not in _ROLE_WORDS
+    return bool(_TELLING.fullmatch(name)) and not _ROLE_WORDS.fullmatch(name)
 
 
 def letters_of(text: str) -> str:
@@ -57,7 +57,7 @@ def own_names(paper: PaperText) -> list[str]:
     body, abstract, points = paper.prose, str(paper.outline.get("abstract") or ""), Counter[str]()
     for name, worth in _candidates(paper, body):
         plain = re.sub(r"[$\\*_]", "", name).strip(" -")
-        if len(plain) > 1 and plain.lower() not in _ROLE_WORDS and re.search(r"[^\W\d_]", plain):
+        if len(plain) > 1 and not _ROLE_WORDS.fullmatch(plain) and re.search(r"[^\W\d_]", plain):
             points[plain] += worth
     sure: dict[str, float] = {}
     for name, worth in points.items():
@@ -111,7 +111,7 @@ def _candidates(paper: PaperText, body: str) -> Iterator[tuple[str, int]]:
         if one.role in (BACKGROUND, BUILD):
             for match in (*_PROPOSES.finditer(one.text), *_OUR.finditer(one.text)):
                 yield match.group(1), 2
-            if _SAYS_OURS.search(one.text) and not _SAYS_THEIRS.search(one.text):
+            if _SAYS_OURS.search(one.text):
                 yield from ((match.group(1), 2) for match in _CALLED.finditer(one.text))
     abstract = str(paper.outline.get("abstract") or "")
     yield from ((match.group(1), 2) for pattern in (_PROPOSES, _CALLED) for match in pattern.finditer(abstract))

@@ -31,8 +31,6 @@ _SPELLINGS = (
     "tau φ phi ϕ phi ψ psi ω omega ξ xi χ chi π pi ι iota"
 )
 GREEK = dict(zip(_SPELLINGS.split()[::2], _SPELLINGS.split()[1::2], strict=True))
-_IN_SET = re.compile(r"∈ ?\{ ?[0-9]{1,3}(?:,[0-9]{3})+ ?\}")
-"""A set of whole numbers, which is no number of thousands: n ∈ {100,200,500}."""
 _NUMBERS = r"[1-9][0-9]{0,2}(?:(?: ?[,;–-] ?| )[1-9][0-9]{0,2}){0,20}"
 _PLACES = (
     "refs?|references?|eqs?|eqns?|equations?|figs?|figures?|tabs?|tables?|secs?|sects?|sections?|chap|chapters?|app|appendix"
@@ -65,14 +63,8 @@ _POINTERS = (
 _CHOSEN_FROM = re.compile(r"(?:from|range|interval|between|over|grid|values?|set|scheme|of|an?) \$?$", re.IGNORECASE)
 
 
-_DIGITS = re.compile(r"-?[0-9]{1,8}(?:\.[0-9]{1,8})?")
-"""How most cells are written: nothing is to be told from anything else."""
-
-
 def number_of(text: str) -> int | float | None:
     """The number that a text is, in any of the spellings of papers; None where it is none, or one of no reasonable size."""
-    if _DIGITS.fullmatch(text):
-        return float(text) if "." in text else int(text)
     if text.strip().lower() in WORDS:
         return WORDS[text.strip().lower()]
     plain = re.sub(r"[\s{}$]", "", text).replace("−", "-").replace("–", "-")
@@ -99,7 +91,6 @@ _FOLDED = re.compile(
     r"|mathcal)(?![A-Za-z])|\\(?:rm|bf|it|sf|tt)(?![A-Za-z]) ?|\\[{}%]|\\([A-Za-z]{2,10}) ?|\\[,;! ]|\$| ?_ ?\{([^{}]{1,30})\}"
     r"|\^ ?\{([^{}]{1,12})\}|[{}]| {2,}"
 )
-_GLUED = re.compile(r"(?<=[0-9])(?=(?:[kKMGT]i?B|ms|[µμun]s)\b)")
 _NAMES = {name: letter for letter, name in reversed(list(GREEK.items()))}
 
 
@@ -126,9 +117,8 @@ def _plain(match: re.Match[str]) -> str:
 
 
 def read_numbers(text: str) -> str:
-    """Return a folded text without pointers to other places, "6, 066" as one number, {100,200} as two, 4kB with a blank."""
-    read = _IN_SET.sub(lambda match: match.group().replace(",", ";"), fold(without_pointers(text)))
-    return _GLUED.sub(" ", _APART.sub(r"\1,", read))
+    """Return a folded text without pointers to other places, and "6, 066" as one number."""
+    return _APART.sub(r"\1,", fold(without_pointers(text)))
 
 
 def scaled(number: int | float, scale: str) -> int | float:

@@ -12,59 +12,13 @@ from phases.planning.rules.doubts import find_doubts
 from phases.planning.rules.layout import package_name, plan_files, request_name, telling_words
 from phases.planning.rules.mentions import data_rows, find_baselines, find_datasets, find_metrics, mention_row
 from phases.planning.rules.names import own_names
-from phases.planning.rules.passages import ITEM, NOTE, PROSE, Sentence, blocks_of, quote_start, read_paper
+from phases.planning.rules.passages import ITEM, NOTE, PROSE, Sentence, blocks_of, quote_start, read_paper, sentences_of
 from phases.planning.rules.requirements import find_requirements, kind_of, requirement_row
 from phases.planning.rules.results import describe_tables, experiments_of, read_results
 from phases.planning.rules.sections import BUILD
-from phases.planning.rules.sentences import sentences_of
 from phases.planning.rules.values import find_values, value_row, values_in
 
 PYTHON = "Python"
-_BARE = {
-    "TypeScript": "typescript",
-    "JavaScript": r"javascript|node\.?js",
-    "C++": r"c\+\+",
-    "C#": "c#",
-    "PHP": "php",
-    "Kotlin": "kotlin",
-    "Haskell": "haskell",
-    "Scala": "scala",
-    "Perl": "perl",
-    "Lua": "lua",
-    "Bash": "bash|shell script",
-    "MATLAB": "matlab",
-    "Fortran": "fortran",
-    "OCaml": "ocaml",
-    "Elixir": "elixir",
-    "SQL": "sql",
-}
-"""Names that mean nothing else."""
-_WORDS = "C|R|Go|Java|Rust|Ruby|Swift|Julia|HTML"
-"""Names that mean something else, too: `in Go` and `a Go program` name the language."""
-_THING = "program|tool|library|package|crate|module|app|application|service|server|code|script|page|command"
-_NAMED = re.compile(
-    rf"(?:\b(?:[Ii]n|[Uu]sing)\s+|用\s*)(?P<used>{_WORDS})(?![a-zA-Z0-9+#^²'-])"
-    rf"|\b(?P<made>{_WORDS})\s+(?:command-line\s+)?(?:{_THING})\b"
-)
-_PAGE = re.compile(
-    r"\b(?:build|make|create|write|design|develop)\s+(?:me\s+)?(?:an?|the|my|our)\s+"
-    r"(?:(?!that|which|to|for|of)[\w-]+\s+){0,3}(?:web ?(?:page|site|app)|landing page|react app)\b",
-    re.IGNORECASE,
-)
-
-
-def language_of(text: str) -> str:
-    """Return the language that a request names; without one JavaScript for a web page, else Python."""
-    if re.search("python", text, re.IGNORECASE):
-        return PYTHON
-    for name, pattern in _BARE.items():
-        if re.search(rf"(?<![A-Za-z0-9])(?:{pattern})(?![A-Za-z0-9])", text, re.IGNORECASE):
-            return name
-    if found := _NAMED.search(text):
-        return found["used"] or found["made"]
-    return "JavaScript" if _PAGE.search(text) else PYTHON
-
-
 VERSIONS = ">=3.11"
 # decision 16: it must run where only Python is installed.
 VERIFY = "python -m unittest discover -s tests -t ."
@@ -225,3 +179,33 @@ def _lines(body: str) -> Iterator[str]:
             line = " ".join(sentence.split())[:_LONGEST_LINE]
             if sum(map(str.isalpha, line)) >= 3:
                 yield line
+
+
+_BARE_TEXT = "TypeScript JavaScript C++ C# PHP Kotlin Haskell Scala Perl Lua Bash MATLAB Fortran OCaml Elixir SQL"
+_BARE = _BARE_TEXT.split()
+"""Names that mean nothing else."""
+_WORDS = "C|R|Go|Java|Rust|Ruby|Swift|Julia|HTML"
+"""Names that mean something else, too: `in Go` and `a Go program` name the language."""
+_THING = "program|tool|library|package|crate|module|app|application|service|server|code|script|page|command"
+_NAMED = re.compile(
+    rf"(?:\b(?:[Ii]n|[Uu]sing)\s+|用\s*)(?P<used>{_WORDS})(?![a-zA-Z0-9+#^²'-])"
+    rf"|\b(?P<made>{_WORDS})\s+(?:command-line\s+)?(?:{_THING})\b"
+)
+_PAGE = re.compile(
+    r"\b(?:build|make|create|write|design|develop)\s+(?:me\s+)?(?:an?|the|my|our)\s+"
+    r"(?:(?!that|which|to|for|of)[\w-]+\s+){0,3}(?:web ?(?:page|site|app)|landing page|react app)\b",
+    re.IGNORECASE,
+)
+
+
+def language_of(text: str) -> str:
+    """Return the language that a request names; without one JavaScript for a web page, else Python."""
+    if re.search("python", text, re.IGNORECASE):
+        return PYTHON
+    text = re.sub("(?i)shell script", "Bash", re.sub(r"(?i)node\.?js", "JavaScript", text))
+    for name in _BARE:
+        if re.search(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", text, re.IGNORECASE):
+            return name
+    if found := _NAMED.search(text):
+        return found["used"] or found["made"]
+    return "JavaScript" if _PAGE.search(text) else PYTHON

@@ -7,9 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from phases.planning.rules.passages import ITEM, NOTE, PaperText, Sentence, quote_start, source_of
+from phases.planning.rules.passages import (
+    ITEM,
+    NOTE,
+    PaperText,
+    Sentence,
+    count_words,
+    is_closed,
+    is_whole,
+    leans_on,
+    quote_start,
+    source_of,
+    without_next,
+)  # fmt: skip
 from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
-from phases.planning.rules.sentences import count_words, is_closed, is_whole, leans_on, without_next
 
 MOST = 60
 _FEWEST_WORDS, _LONGEST, _LEAST, _LEAST_OF_TRIALS = 5, 500, 0.1, 0.6

@@ -11,9 +11,8 @@ from typing import Any
 
 from phases.planning.rules.names import letters_of
 from phases.planning.rules.numbers import NUMBER, number_of, scaled
-from phases.planning.rules.passages import PaperText, Sentence, Table
+from phases.planning.rules.passages import PaperText, Sentence, Table, sentences_of
 from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
-from phases.planning.rules.sentences import sentences_of
 from phases.planning.rules.tables import (
     CELL_VALUE,
     METHOD_HEAD,
@@ -24,7 +23,7 @@ from phases.planning.rules.tables import (
     is_value,
     number_same,
     plain_cell,
-)
+)  # fmt: skip
 
 METRIC = re.compile(
     r"(?:root )?mean[- ](?:squared?|absolute) error|accurac(?:y|ies)|\bacc\b|precision|recall|\bF1\b|BLEU|ROUGE|perplexity"

@@ -63,7 +63,6 @@ _NAMED = re.compile(
     rf")?{_SEVERAL}{_WHOLE}",
     re.IGNORECASE,
 )
-_SPACED = re.compile(rf"\b((?:[a-z][\w-]* ){{0,2}}(?:{_QUANTITY})) {_SEVERAL}{_WHOLE}", re.IGNORECASE)
 _SINGULAR = r"bit|byte|layer|head|fold|entry|dimension(?:al)?|way|shot|step|character|word"
 """Units that stand before a noun in the singular: a 32 bit hash."""
 _COUNTED = re.compile(
@@ -264,7 +263,7 @@ def _signs(read: str) -> Iterator[Value]:
 def _phrases(read: str) -> Iterator[Value]:
     for match in _PAIRED.finditer(read):
         yield from (one for at in (1, 2) if (one := _named_value(match[at], read, match.span(at + 2), True)))
-    for pattern in (_SET, _SET_FIRST, _NAMED, _SPACED, _LISTED):
+    for pattern in (_SET, _SET_FIRST, _NAMED, _LISTED):
         for match in pattern.finditer(read):
             at = match.lastindex or 2
             if one := _named_value(match[1], read, match.span(at), pattern in (_SET, _SET_FIRST)):

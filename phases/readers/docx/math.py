@@ -49,7 +49,6 @@ def _row_tex(node: XmlNode | None) -> str:
 
 
 def _upright_letters(node: XmlNode) -> str:
-    """Return the letters of a run that is upright and not marked as words."""
     properties = node.find("m:rPr") if node.name == "m:r" else None
     if properties is None or properties.value("m:sty") != "p" or properties.find("m:nor") or properties.find("m:scr"):
         return ""

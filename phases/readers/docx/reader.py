@@ -95,7 +95,6 @@ def _unpack_document(data: bytes) -> dict[str, bytes]:
 
 
 def _main_part(files: dict[str, bytes]) -> str:
-    """Return the name of the part with the text, which differs between documents."""
     for relation in _relations_of(files, "_rels/.rels"):
         target = relation.attributes.get("Target", "").lstrip("/")
         if relation.attributes.get("Type", "").endswith("/officeDocument") and target in files:
@@ -106,7 +105,6 @@ def _main_part(files: dict[str, bytes]) -> str:
 
 
 def _parse_part(files: dict[str, bytes], name: str) -> XmlNode | None:
-    """Return the root element of a part, or None if the part is missing."""
     return next(iter(parse_xml(files[name], name).children), None) if name in files else None
 
 
@@ -125,7 +123,6 @@ def _link_targets(files: dict[str, bytes], part: str) -> dict[str, str]:
 
 
 def _read_notes(files: dict[str, bytes], directory: str, beside: DocumentContext, numbering: Numbering) -> None:
-    """Read the footnotes and endnotes that the document cites."""
     for kind in ("footnote", "endnote"):
         name = f"{directory}/{kind}s.xml"
         part = _parse_part(files, name)
@@ -347,7 +344,6 @@ def _in_cell(cell: XmlNode, look: Look) -> Look:
 
 
 def _find_parts(node: XmlNode, name: str) -> Iterator[XmlNode]:
-    """Yield the rows of a table or the cells of a row, including wrapped ones."""
     waiting = list(reversed(node.children))
     while waiting:
         one = waiting.pop()

@@ -145,7 +145,6 @@ def numbering_of(properties: XmlNode | None) -> tuple[str, int] | None:
 
 
 def _list_levels(abstract: XmlNode | None) -> dict[str, tuple[str, int]]:
-    """Return kind and first number of each level of a list."""
     result: dict[str, tuple[str, int]] = {}
     for level in abstract.children if abstract else ():
         if level.name == "w:lvl" and len(result) < _MOST_LEVELS:
@@ -192,7 +191,7 @@ def look_of(properties: XmlNode | None, above: Look) -> Look:
         look = replace(look, bold=properties.is_on("w:b"))
     colour = properties.value("w:color")
     if colour is not None:
-        look = replace(look, white=_is_white(colour))
+        look = replace(look, white=bool(re.fullmatch("(?:[fF][a-fA-F]){3}", colour)))
     size = properties.value("w:sz")
     if size and re.fullmatch("[0-9]{1,6}", size):
         look = replace(look, tiny=int(size) <= _TINY)
@@ -208,7 +207,3 @@ def is_shade(shade: XmlNode | None) -> bool:
         return False
     pattern = shade.value() == "solid" and shade.attributes.get("w:color", "auto").lower() not in _NO_FILL
     return pattern or shade.attributes.get("w:fill", "").lower() not in _NO_FILL or "w:themeFill" in shade.attributes
-
-
-def _is_white(colour: str) -> bool:
-    return bool(re.fullmatch("(?:[fF][a-fA-F]){3}", colour))

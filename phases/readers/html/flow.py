@@ -426,7 +426,6 @@ def _fill_spans(texts: list[str], spanned: dict[int, int]) -> None:
 
 
 def _row_elements(element: Element) -> Iterator[Element]:
-    """Yield the rows of a table without those of nested tables."""
     waiting = [element]
     while waiting:
         one = waiting.pop()

@@ -60,7 +60,6 @@ def clean_tex(written: str) -> str:
 
 
 def _convert_element(element: Element) -> str:
-    """Convert MathML to LaTeX. The tree builder bounds its depth."""
     parts = [child for child in element.children if isinstance(child, Element)]
     tag = element.tag.rpartition(":")[2]
     if tag in ("mi", "mn", "mo", "mtext", "ms"):

@@ -145,7 +145,6 @@ def _words_of(element: Element) -> str:
 
 
 def _first_lines(element: Element) -> str:
-    """Yield the first line of each group of lines: affiliations follow below a name."""
     text = _words_of(element)
     return ", ".join(group.strip().split("\n")[0] for group in re.split(r"&|\\And|\n[ \t]*\n", text))
 

@@ -209,7 +209,6 @@ class TreeBuilder:
                 self._pop_to(place)
 
     def _place(self, tags: tuple[str, ...]) -> int:
-        """Return the stack index of the innermost open element with one of these tags; 0 if there is none."""
         # a list of places per tag: walking down the stack is quadratic on a page of open tags
         place = 0
         for tag in tags:
@@ -265,7 +264,6 @@ def parse_html(text: str) -> HtmlPage:
 
 
 def _read_markup(text: str, start: int, builder: TreeBuilder) -> int:
-    """Handle the markup at a `<`; return the position after it."""
     following = text[start + 1 : start + 2]
     if following in ("!", "?"):
         comment = text.startswith("<!--", start)

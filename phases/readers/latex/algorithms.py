@@ -43,7 +43,6 @@ def _on_step(walk: Walk, lexeme: str) -> None:
 
 
 def _open_body(walk: Walk) -> bool:
-    """Open the braces that hold the steps of a block in algorithm2e, if they follow."""
     if not walk.follows("{"):
         return False
     walk.flush()
@@ -61,7 +60,6 @@ def _open_body(walk: Walk) -> bool:
 
 
 def _one_line(walk: Walk) -> None:
-    """End the line after the following braces."""
     if walk.follows("{"):
         walk.at += 1
         walk.push("}", lambda _: _on_step(walk, ""))
@@ -174,7 +172,6 @@ def _on_name(word: str, walk: Walk, lexeme: str) -> None:
 
 
 def _on_keyword(walk: Walk, lexeme: str) -> None:
-    """Handle a keyword defined by \\SetKwInOut."""
     _new_line(walk)
 
     def close(name: str) -> None:
@@ -199,7 +196,6 @@ def _on_comment(walk: Walk, lexeme: str) -> None:
 
 
 def _both_spellings(table: Mapping[str, Act]) -> dict[str, Act]:
-    """Return the commands in the spellings of algpseudocode and of algorithmic."""
     return {f"\\{name}": act for name, act in table.items()} | {f"\\{name.upper()}": act for name, act in table.items()}
 
 

@@ -63,7 +63,6 @@ def _on_command(stream: Stream, lexeme: str) -> None:
 
 
 def _expand_macro(stream: Stream, macro: Macro, lexeme: str) -> None:
-    """Read the arguments, insert them into the body, and read that next."""
     if not stream.fits(0):
         stream.out.append(lexeme or " ")
         return
@@ -198,7 +197,6 @@ def on_conditional(stream: Stream, lexeme: str) -> None:
 
 
 def _is_same(stream: Stream, one: str, other: str) -> bool:
-    """Return whether two commands are known to mean the same; an undefined one is \\relax."""
     unknown = ("\\relax", "\\undefined", "\\@undefined")
     first, second = (stream.macros.get(word, "" if word in unknown else word) for word in (one, other))
     # "is it defined?": only by the paper itself
@@ -240,7 +238,6 @@ def _skip_branch(stream: Stream, *, to_the_end: bool = False) -> str:
 
 
 def _file_name(stream: Stream) -> str:
-    """Read the file name after \\input, in braces or up to a blank."""
     lexeme = stream.next()
     if lexeme == "{":
         return plain_of(stream.until("}"))
@@ -269,7 +266,6 @@ def _read_file(stream: Stream, directory: str, name: str) -> None:
 
 
 def _harvest_macros(stream: Stream, tokens: list[str]) -> None:
-    """Read the definitions of a package, and nothing else."""
     outer, stream.frames = stream.frames, [Frame(tokens)]
     depth = 0
     while (lexeme := stream.next()) is not None:
@@ -327,7 +323,6 @@ def _define_macro(stream: Stream, name: str, macro: Macro) -> None:
 
 
 def _read_signature(stream: Stream) -> tuple[tuple[str, ...] | None, ...]:
-    """Read the parameters announced by [2][default]."""
     number = plain_of(stream.option() or [])
     count = min(int(number), _MOST_PARAMETERS) if number.isdecimal() and number.isascii() else 0
     default = stream.option() if count else None
@@ -436,7 +431,6 @@ def _new_if(stream: Stream, lexeme: str) -> None:
 
 
 def _on_toggle(stream: Stream, lexeme: str) -> None:
-    """Set a switch of \\newif or \\newtoggle."""
     stream.switches["".join(stream.argument())] = lexeme == "\\toggletrue"
 
 

@@ -45,7 +45,6 @@ def _on_float(walk: Walk, name: str) -> None:
 
 
 def _stand_apart(walk: Walk, name: str, counter: str) -> None:
-    """Open a separate flow; its blocks are added after the surrounding paragraph."""
     flow = BlockFlow("algorithm" if counter in ("algorithm", "steps") else "text", counter)
 
     def close(_: str) -> None:
@@ -62,7 +61,6 @@ def _stand_apart(walk: Walk, name: str, counter: str) -> None:
 
 
 def _on_algorithmic(walk: Walk, name: str) -> None:
-    """Open the steps of an algorithm, inside a numbered float or alone."""
     walk.option()
     if walk.flow.kind == "algorithm" or walk.floats >= _DEEPEST:
         walk.push(name)
@@ -95,7 +93,6 @@ def _captions_first(blocks: list[Block]) -> list[Block]:
 
 
 def _on_part(walk: Walk, name: str) -> None:
-    """Open a part of a float, whose caption has a letter."""
     walk.skip(0)
     walk.raw()
     walk.push(name)
@@ -104,10 +101,6 @@ def _on_part(walk: Walk, name: str) -> None:
 def _on_caption(walk: Walk, lexeme: str) -> None:
     walk.skip(0)
     _set_caption(walk, "table" if walk.grids and not walk.flow.counter else walk.flow.counter or "figure", lexeme)
-
-
-def _caption_of(walk: Walk, lexeme: str) -> None:
-    _set_caption(walk, _KINDS.get(walk.word(), "figure"), lexeme)
 
 
 def _set_caption(walk: Walk, counter: str, lexeme: str) -> None:
@@ -147,13 +140,8 @@ def _caption_part(walk: Walk, *, bracket: bool) -> None:
 
 
 def _part_command(walk: Walk, lexeme: str) -> None:
-    """Handle \\subfloat[caption]{…}, whose content is an ordinary group."""
     if walk.follows("["):
         _caption_part(walk, bracket=True)
-
-
-def _on_subcaption(walk: Walk, lexeme: str) -> None:
-    _caption_part(walk, bracket=False)
 
 
 def _on_table(walk: Walk, name: str) -> None:
@@ -204,7 +192,6 @@ def _line_end(walk: Walk, lexeme: str) -> None:
 
 
 def _on_multicolumn(walk: Walk, lexeme: str) -> None:
-    """Handle \\multicolumn{2}{c}{text}: the text goes into the first column."""
     count = plain_of(walk.raw())
     walk.raw()
     frame = walk.frames[-1] if walk.frames else None
@@ -212,13 +199,7 @@ def _on_multicolumn(walk: Walk, lexeme: str) -> None:
         frame.span = min(max(1, int(count[:4])), _WIDEST_SPAN)
 
 
-def _on_makecell(walk: Walk, lexeme: str) -> None:
-    """Handle \\makecell[l]{one \\\\ two}: its lines are one cell."""
-    walk.skip(0)
-
-
 def _on_rule(walk: Walk, lexeme: str) -> None:
-    """Skip \\cmidrule(lr){2-3} and \\midrule[1pt]."""
     text = walk.tokens[walk.at] if walk.at < len(walk.tokens) else ""
     if lexeme == "\\cmidrule" and walk.option() is None and text.lstrip().startswith("(") and ")" in text:
         walk.tokens[walk.at] = text.partition(")")[2] or " "
@@ -254,8 +235,8 @@ def _table_line(row: list[str]) -> str:
 FLOATS: dict[str, Act] = {
     **dict.fromkeys(("\\subfigure", "\\subfloat", "\\subtable"), _part_command),
     **dict.fromkeys(("\\caption", "\\tabcaption", "\\figcaption"), _on_caption),
-    **dict.fromkeys(("\\subcaption", "\\subcaptionbox"), _on_subcaption),
-    "\\captionof": _caption_of,
+    **dict.fromkeys(("\\subcaption", "\\subcaptionbox"), lambda walk, _: _caption_part(walk, bracket=False)),
+    "\\captionof": lambda walk, lexeme: _set_caption(walk, _KINDS.get(walk.word(), "figure"), lexeme),
 }
 FLOAT_ENVIRONMENTS: dict[str, Act] = {
     **{name + star: _on_float for name in _KINDS for star in ("", "*")},
@@ -263,7 +244,7 @@ FLOAT_ENVIRONMENTS: dict[str, Act] = {
     **dict.fromkeys(("algorithmic", "algorithmicx", "algpseudocode", "pseudocode"), _on_algorithmic),
 }
 TABLES: dict[str, Act] = {
-    **dict.fromkeys(("\\makecell", "\\shortstack", "\\thead", "\\specialcell"), _on_makecell),
+    **dict.fromkeys(("\\makecell", "\\shortstack", "\\thead", "\\specialcell"), lambda walk, _: walk.skip(0)),
     **dict.fromkeys(("\\cmidrule", "\\cline", "\\cdashline", "\\hdashline", "\\Xhline", "\\specialrule"), _on_rule),
     **dict.fromkeys(("\\toprule", "\\midrule", "\\bottomrule", "\\addlinespace", "\\hline"), _on_rule),
     "&": _on_cell,

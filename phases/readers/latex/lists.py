@@ -64,7 +64,6 @@ def _on_item(walk: Walk, lexeme: str) -> None:
 
 
 def _new_theorem(walk: Walk, lexeme: str) -> None:
-    """Handle \\newtheorem{lemma}[theorem]{Lemma}: name, shared counter and printed name."""
     name = walk.word()
     shared = "".join(walk.option() or [])
     title = walk.word()
@@ -125,7 +124,6 @@ def _on_begin(walk: Walk, lexeme: str) -> None:
 
 
 def _on_transparent(walk: Walk, name: str) -> None:
-    """Open an environment that only moves its text elsewhere."""
     walk.skip(_ARGUMENTS.get(name, 0))
     inline = name in _INLINE or walk.captures or walk.flow.kind == "algorithm" or walk.flow.prefix
     if inline:
@@ -139,7 +137,6 @@ def _on_end(walk: Walk, lexeme: str) -> None:
 
 
 def _on_ignored(walk: Walk, name: str) -> None:
-    """Skip a drawing or metadata."""
     walk.environment(name)
 
 

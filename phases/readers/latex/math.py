@@ -83,21 +83,7 @@ def _write_display(walk: Walk, text: str) -> None:
         walk.block("equation", f"$$ {text} $$")
 
 
-def _on_parenthesis(walk: Walk, lexeme: str) -> None:
-    _write_inline(walk, _render_tokens(walk, _read_until(walk, "\\)"), ""))
-
-
-def _on_bracket(walk: Walk, lexeme: str) -> None:
-    _write_display(walk, _render_tokens(walk, _read_until(walk, "\\]"), ""))
-
-
-def _in_text(walk: Walk, lexeme: str) -> None:
-    """Handle \\ensuremath outside mathematics."""
-    _write_inline(walk, _render_tokens(walk, walk.raw(), ""))
-
-
 def _on_equation(walk: Walk, name: str) -> None:
-    """Read a display environment as one block, with a number for each numbered line."""
     base = name.rstrip("*")
     tokens = walk.environment(name)
     if tokens is None:
@@ -145,7 +131,6 @@ def _has_content(row: list[str]) -> bool:
 
 
 def _number_of_row(walk: Walk, row: list[str], *, counted: bool) -> str:
-    """Return the number of a line: its \\tag, else the next one."""
     if "\\tag" in row:
         index = row.index("\\tag")
         return plain_of(row[index + 1 : row.index("}", index)]) if "}" in row[index:] else ""
@@ -154,7 +139,12 @@ def _number_of_row(walk: Walk, row: list[str], *, counted: bool) -> str:
     return walk.known.counters.step("equation")
 
 
-MATH: dict[str, Act] = {"$": _on_dollar, "\\(": _on_parenthesis, "\\[": _on_bracket, "\\ensuremath": _in_text}
+MATH: dict[str, Act] = {
+    "$": _on_dollar,
+    "\\(": lambda walk, _: _write_inline(walk, _render_tokens(walk, _read_until(walk, "\\)"), "")),
+    "\\[": lambda walk, _: _write_display(walk, _render_tokens(walk, _read_until(walk, "\\]"), "")),
+    "\\ensuremath": lambda walk, _: _write_inline(walk, _render_tokens(walk, walk.raw(), "")),
+}
 MATH_ENVIRONMENTS: dict[str, Act] = {
     name + star: _on_equation
     for name in (*_ALIGNED, *_SINGLE, "displaymath", "math")

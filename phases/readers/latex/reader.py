@@ -102,7 +102,6 @@ def read_latex_input(source: InputFile) -> Reading:
 
 
 def _split_preamble(tokens: list[str]) -> tuple[list[str], list[str]]:
-    """Split the tokens at \\begin{document}; without it, everything is the body."""
     for index, lexeme in enumerate(tokens):
         if lexeme == "\\begin" and tokens[index + 2 : index + 3] == ["document"]:
             return tokens[:index], tokens[index + 4 :]
@@ -110,7 +109,6 @@ def _split_preamble(tokens: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _learn_preamble(preamble: list[str], known: Known) -> None:
-    """Read the counters and theorems set up by a preamble."""
     walk = Walk(preamble, Rules(_PREAMBLE, {}), known)
     while walk.at < len(preamble):
         lexeme = preamble[walk.at]
@@ -120,7 +118,6 @@ def _learn_preamble(preamble: list[str], known: Known) -> None:
 
 
 def _early_abstract(preamble: list[str]) -> list[str]:
-    """Read an abstract before the document, as some templates want it."""
     if "\\abstract" in preamble:
         start = preamble.index("\\abstract")
         walk = Walk(preamble[start + 1 :], RULES, Known())
@@ -134,7 +131,6 @@ def _early_abstract(preamble: list[str]) -> list[str]:
 
 
 def _render_inline(code: Sequence[str], tokens: list[str] | str) -> str:
-    """Render a piece of the paper, such as its title, as one line without marks."""
     given = tokenise(" ".join(tokens.split())) if isinstance(tokens, str) else list(tokens)
     walk = Walk(given, RULES, Known(code=code))
     walk.plain = True
@@ -198,7 +194,6 @@ def _cites_by_number(used: Mapping[str, str]) -> bool:
 
 
 def _from_files(known: Known, sources: Sources, used: Mapping[str, str], *, numeric: bool) -> dict[str, Label]:
-    """Return the labels of cited references from the .bib files of the paper."""
     paths = [sources.find(name.strip(), suffixes=(".bib", "")) for name in known.bibliographies]
     entries = bib_entries(sources.text(path) for path in dict.fromkeys(paths) if path)
     written = sources.bibliography()

@@ -61,7 +61,6 @@ def _set_heading(walk: Walk) -> None:
 
 
 def _on_bibitem(walk: Walk, lexeme: str) -> None:
-    """Handle \\bibitem[label]{key}, which the text follows."""
     if walk.flow.kind != "references":
         walk.option()
         walk.raw()
@@ -79,7 +78,6 @@ def _on_bibitem(walk: Walk, lexeme: str) -> None:
 
 
 def _ask_files(walk: Walk, lexeme: str) -> None:
-    """Handle \\bibliography{a,b} without a .bbl."""
     if lexeme == "\\printbibliography":
         walk.option()
     else:
@@ -181,7 +179,6 @@ def _parse_fields(body: str, strings: dict[str, str]) -> dict[str, str]:
 
 
 def _parse_value(body: str, position: int, strings: dict[str, str]) -> tuple[str, int]:
-    """Parse a value of pieces joined by `#`; return it with its end."""
     parts: list[str] = []
     while position < len(body):
         opener = body[position]
@@ -243,7 +240,6 @@ def surname_of(person: str) -> str:
 
 
 def _strip_braces(field: str) -> str:
-    """Strip braces from a name field; a wholly braced field is one name."""
     if field.startswith("{") and field.endswith("}") and " and " in field:
         return field[1:-1].replace(" and ", " & ")
     return field
@@ -298,7 +294,6 @@ def _read_braced(body: str, position: int) -> str:
 
 
 def _biblatex_people(body: str) -> str:
-    """Return the authors, each as `Last, First`."""
     match = _NAMES.search(body)
     if not match:
         return ""

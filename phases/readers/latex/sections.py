@@ -45,7 +45,6 @@ def _on_chapter(walk: Walk, lexeme: str) -> None:
 
 
 def _run_in(walk: Walk, lexeme: str) -> None:
-    """Handle \\paragraph: a title at the start of its paragraph."""
     walk.option()
     walk.end_paragraph()
 
@@ -58,14 +57,12 @@ def _run_in(walk: Walk, lexeme: str) -> None:
 
 
 def _part_of_paper(title: str, walk: Walk, name: str) -> None:
-    """Open an environment that prints a heading of its own."""
     walk.option()
     set_heading(walk, "part", title)
     walk.push(name, lambda _: walk.end_section() if not walk.captures else None)
 
 
 def _part_in_braces(title: str, walk: Walk, lexeme: str) -> None:
-    """Handle the same as a command: \\abstract{…}."""
     set_heading(walk, "part", title)
     if walk.follows("{"):
         walk.at += 1

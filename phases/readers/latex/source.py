@@ -120,7 +120,6 @@ _INDENT = re.compile(r"[ \t]*")
 
 
 def _behind_comment(text: str, position: int, parts: list[str]) -> int:
-    """Return the position after a comment; a blank line after it still ends the paragraph."""
     end = text.find("\n", position)
     if end < 0:
         return len(text)
@@ -162,7 +161,6 @@ def _set_inline_aside(text: str, match: re.Match[str], code: list[str], parts: l
 
 
 def _address_end(text: str, position: int) -> int:
-    """Return the position after the braces that hold an address; `position` itself without them."""
     if not text.startswith("{", position):
         return position
     end = position
@@ -201,7 +199,6 @@ def _stem_of(name: str) -> str:
 
 
 def _size_with_includes(name: str, texts: dict[str, str], includes: dict[str, set[str]]) -> int:
-    """Return the size of a file including the files it includes."""
     by_stem = {_stem_of(other): other for other in texts}
     directory = posixpath.dirname(name)
     seen, waiting = {name}, [name]

@@ -164,7 +164,6 @@ def _footnote_text(walk: Walk, lexeme: str) -> None:
 
 
 def _on_sign(walk: Walk, lexeme: str) -> None:
-    """Handle \\ding{51}: a sign by its number in a symbol font."""
     walk.out.append({"51": "✓", "52": "✓", "55": "✗", "56": "✗"}.get(walk.word(), "•"))
 
 
@@ -175,7 +174,6 @@ def _space_if_word(walk: Walk, lexeme: str) -> None:
 
 
 def _on_brackets(walk: Walk, lexeme: str) -> None:
-    """Skip \\twocolumn[…]: the bracketed text spans both columns."""
     if walk.follows("["):
         walk.at += 1
         walk.push("]")
@@ -194,7 +192,6 @@ def _on_keywords(walk: Walk, lexeme: str) -> None:
 
 
 def _keep_last(count: int, walk: Walk, lexeme: str) -> None:
-    """Skip the arguments before the text, which are measures and colours; the text is an ordinary group."""
     walk.skip(count)
 
 
@@ -205,7 +202,6 @@ def _leave_out(count: int, walk: Walk, lexeme: str) -> None:
 
 
 def _on_dimension(walk: Walk, lexeme: str) -> None:
-    """Skip \\vskip 3pt plus 1pt: a measure without braces."""
     text = walk.tokens[walk.at] if walk.at < len(walk.tokens) else PARAGRAPH
     if match := _DIMENSION.match(text):
         rest = text[match.end() :]
@@ -218,7 +214,6 @@ def _on_dimension(walk: Walk, lexeme: str) -> None:
 
 
 def _on_box(walk: Walk, lexeme: str) -> None:
-    """Skip the size of a box or a rule: \\hbox to \\linewidth{…}, \\hrule height .8\\baselineskip depth .5ex."""
     for _ in range(_MOST_SIZES):
         text = walk.tokens[walk.at] if walk.at < len(walk.tokens) else PARAGRAPH
         match = _SIZE.match(text)
@@ -231,7 +226,6 @@ def _on_box(walk: Walk, lexeme: str) -> None:
 
 
 def _on_write(walk: Walk, lexeme: str) -> None:
-    """Skip \\write18{…} and \\etocdepthtag.toc{…}: a stream and its content."""
     if walk.at < len(walk.tokens) and walk.tokens[walk.at].strip().lstrip(".").isalnum():
         walk.at += 1
     walk.raw()

@@ -123,7 +123,6 @@ def _usual_gap(lines: Sequence[Line], body: BodyStyle) -> float:
 
 
 def _add_block(lines: Sequence[Line], index: int, marks: Marks, usual: float, blocks: list[PdfBlock]) -> int:
-    """Add the block that begins at a line; return the next line."""
     line = lines[index]
     table = marks.tables.get(index)
     if table:
@@ -196,7 +195,6 @@ def is_display(line: Line, body: BodyStyle) -> bool:
 
 
 def _is_break(lines: Sequence[Line], first: int, index: int, kind: str, marks: Marks, usual: float) -> bool:
-    """Return whether a new block begins at a line."""
     line, before, start = lines[index], lines[index - 1], lines[first]
     if index in marks.headings or index in marks.tables or index in marks.listings:
         return True
@@ -231,7 +229,6 @@ def _is_break(lines: Sequence[Line], first: int, index: int, kind: str, marks: M
 
 
 def _is_set_in(line: Line, before: Line) -> bool:
-    """Return whether a line starts a paragraph: it is indented, or the previous line ended early."""
     indent = line.box.x0 - line.column.x0
     early = before.box.x1 < before.column.x1 - 0.12 * before.column.width and bool(_ENDED.search(before.text))
     flush = abs(before.box.x0 - before.column.x0) < 3
@@ -312,7 +309,6 @@ def _is_below_code(caption: PdfBlock, before: Sequence[PdfBlock]) -> bool:
 
 
 def _join_tables(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
-    """Join tables that continue in the next column."""
     result: list[PdfBlock] = []
     for block in blocks:
         last = result[-1] if result else block
@@ -326,7 +322,6 @@ def _join_tables(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
 
 
 def _with_pictures(blocks: Sequence[PdfBlock], body: BodyStyle) -> list[PdfBlock]:
-    """Move the words of a picture after its caption."""
     result: list[PdfBlock] = []
     for block in blocks:
         result.append(block)

@@ -180,7 +180,6 @@ class PageText:
         return BoundingBox(x0 - self._left, self._top - y1, x1 - self._left, self._top - y0)
 
     def _font_at(self, index: int) -> tuple[str, float, bool]:
-        """Return font name, size and whether the letter is rotated; each text object is queried once."""
         address, item = pdfium.object_of_letter(self._handle, index)
         if address not in self._fonts:
             turned = pdfium.is_turned(self._handle, index)
@@ -259,7 +258,6 @@ def find_doubtful_letters(
 
 
 def _shape_of(box: BoundingBox, size: float) -> str:
-    """Return the shape of the ink of a symbol, relative to its size."""
     wide, high = box.width / size, box.height / size
     if wide < 0.4 * high:
         return _TALL if high > 0.75 else _ANY
@@ -325,7 +323,6 @@ def mend_letters(text: str) -> str:
 
 
 def _compose_accent(match: re.Match[str]) -> str:
-    """Compose a letter with the accent that old fonts print before it."""
     return normalize("NFC", match.group(2).replace("ı", "i") + _ACCENTS[match.group(1)])
 
 

@@ -185,7 +185,6 @@ def _with_line(
 
 
 def _baseline(characters: Sequence[Character]) -> float:
-    """Return the baseline of most letters."""
     size = max(glyph.size for glyph in characters)
     feet = [glyph.box.y1 for glyph in characters if glyph.text not in _DESCENDING and glyph.size > 0.9 * size]
     feet = feet or [glyph.box.y1 for glyph in characters]
@@ -209,7 +208,6 @@ def _is_given(one: Character, others: Sequence[tuple[BoundingBox, Counter[str]]]
 
 
 def _is_of(letters: str, elsewhere: str, line: str) -> bool:
-    """Return whether a piece belongs to another line, and not to this one."""
     return len(letters) >= _FEWEST_LETTERS and letters in elsewhere and letters not in line
 
 
@@ -225,7 +223,6 @@ def _lies_in(inner: BoundingBox, outer: BoundingBox) -> bool:
 
 
 def _pieces_of(characters: Sequence[Character]) -> Iterator[list[Character]]:
-    """Split the characters of a line at wide white, and where the line goes back or changes height."""
     piece: list[Character] = []
     for glyph in characters:
         if piece:
@@ -504,7 +501,6 @@ def _find_switch(characters: Sequence[Character]) -> int:
 
 
 def _cut(items: Sequence[Item], characters: Sequence[Character], behind: int) -> Iterator[Item]:
-    """Return the items, with the item at a position split there."""
     end, start = characters[behind - 1].box, characters[behind].box
     font = next(glyph.font for glyph in characters if glyph.text.isalpha())
     for item in items:
@@ -539,7 +535,6 @@ def _cut(items: Sequence[Item], characters: Sequence[Character], behind: int) ->
 
 
 def _place_behind(text: str, count: int) -> int:
-    """Return the position after this many letters and digits, and after the signs that end their word."""
     for place, sign in enumerate(text):
         if not count and sign.isspace():
             return place

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -51,7 +51,6 @@ def _read_pages(path: str, password: str | None) -> Sequence[str]:
 
 
 def _open_converter(password: str | None) -> Any:
-    """Return a converter with local models. Raises Unreadable if there are none."""
     # imported here: it takes seconds, and few users have it
     from docling.datamodel.backend_options import PdfBackendOptions
     from docling.datamodel.base_models import InputFormat
@@ -71,16 +70,6 @@ def _open_converter(password: str | None) -> Any:
     )
 
 
-@dataclass(frozen=True)
-class _Losses:
-    """Text of the pages that a reader did not return."""
-
-    rows: tuple[LeftOut, ...]
-    lost: int
-    """In letters and digits, like `all`."""
-    all: int
-
-
 def read_held(read_pages: PageReader, name: str, source: InputFile) -> Reading:
     """Read a PDF with another reader called `name`, and report lost text. Raises Unreadable."""
     own = read_pdf(source.path, source.password)
@@ -90,10 +79,10 @@ def read_held(read_pages: PageReader, name: str, source: InputFile) -> Reading:
     with open_pdf(source.path, source.password) as scan:
         pages = [*given, *[""] * (scan.count - len(given))][: scan.count]
         pages = [_without_hidden(page, number, own) for number, page in enumerate(pages, 1)]
-        losses = _find_losses(scan, pages, own)
+        rows, lost, letters = _find_losses(scan, pages, own)
     detail = own.detail
-    if losses.lost > _MOST_LOST * losses.all:
-        share = 100 * losses.lost // max(losses.all, 1)
+    if lost > _MOST_LOST * letters:
+        share = 100 * lost // max(letters, 1)
         detail = "; ".join(filter(None, (detail, f"{name} gave {100 - share} % of the letters on the pages")))
     return replace(
         own,
@@ -101,7 +90,7 @@ def read_held(read_pages: PageReader, name: str, source: InputFile) -> Reading:
         reader=name,
         pages=tuple(_in_dialect(page, own.title) for page in pages),
         detail=detail,
-        left_out=(*own.left_out, *losses.rows)[:_MOST_ROWS],
+        left_out=(*own.left_out, *rows)[:_MOST_ROWS],
     )
 
 
@@ -115,7 +104,8 @@ def _without_hidden(page: str, number: int, own: Reading) -> str:
     return text
 
 
-def _find_losses(scan: Scan, pages: Sequence[str], own: Reading) -> _Losses:
+def _find_losses(scan: Scan, pages: Sequence[str], own: Reading) -> tuple[list[LeftOut], int, int]:
+    """Return the lines that a reader did not return, the count of their letters and digits, and that of all lines."""
     rows, lost, count = [], 0, 0
     known = {(row.page, fold(row.text)) for row in own.left_out}
     for number in range(1, scan.count + 1):
@@ -131,11 +121,10 @@ def _find_losses(scan: Scan, pages: Sequence[str], own: Reading) -> _Losses:
             if not _is_given(text, letters, body, words):
                 lost += len(letters)
                 rows.append(LeftOut(" ".join(text.split()), number, LOST))
-    return _Losses(tuple(rows), lost, count)
+    return rows, lost, count
 
 
 def _lines_of(scan: Scan, number: int) -> Iterator[str]:
-    """Yield the visible lines of a page that have a letter or a digit."""
     with scan.page(number) as looked:
         text = looked.text()
         for line in text.lines() if text else ():

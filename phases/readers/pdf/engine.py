@@ -150,7 +150,6 @@ def _build_page(page: Any, scan: Scan) -> Page:
 
 
 def _texts_aside(page: Any, pieces: list[Any], turned: bool) -> tuple[str, str]:
-    """Return the rotated words, and separately the stamp along the margin."""
     others = sorted(
         (piece for piece in pieces if (piece.rotation % 180 != 0) != turned), key=lambda piece: (piece.x, -piece.y)
     )

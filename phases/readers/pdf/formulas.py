@@ -95,7 +95,6 @@ def with_equations(blocks: Sequence[PdfBlock], pages: Mapping[int, Page]) -> lis
 
 
 def _whole_formulas(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
-    """Merge limits and parts of fractions into the formula next to them."""
     result: list[PdfBlock] = []
     for block in blocks:
         last = result[-1] if result else None
@@ -156,13 +155,11 @@ def _belong_together(one: PdfBlock, other: PdfBlock) -> bool:
 
 
 def _is_scrap(line: Line) -> bool:
-    """Return whether a block is a piece of a formula: short, indented, with hardly a word."""
     inside = line.box.x0 > line.column.x0 + line.size and len(line.text) <= _SHORT
     return inside and len(_LONG_WORD.findall(re.sub(r"\$[^$]*\$", " ", line.text))) < 2
 
 
 def _set_text(block: PdfBlock, page: Page | None) -> None:
-    """Set the formula's LaTeX, if the page's characters have all of its letters."""
     box = block.lines[0].box
     for line in block.lines:
         box = box.around(line.box)
@@ -185,7 +182,6 @@ def _widen(box: BoundingBox) -> BoundingBox:
 
 
 def _lies_in(line: Sequence[Character], room: BoundingBox) -> bool:
-    """Return whether most of a line is inside a box."""
     if line[0].box.y1 < room.y0 - _FAR or line[0].box.y0 > room.y1 + _FAR:
         return False
     return 2 * sum(room.holds(glyph.box) for glyph in line) > len(line)
@@ -203,7 +199,6 @@ def _is_part_of_fraction(line: Sequence[Character], bars: Sequence[BoundingBox])
 
 
 def _are_all(inside: Sequence[Character], block: PdfBlock) -> bool:
-    """Return whether these are the letters of the block, parts of which the engine may have returned twice."""
     wanted = Counter(fold(" ".join(line.text for line in block.lines)))
     have = Counter(fold("".join(glyph.text for glyph in inside)))
     missing = sum(count - have[letter] for letter, count in wanted.items() if count > _TWICE * have[letter])
@@ -211,7 +206,6 @@ def _are_all(inside: Sequence[Character], block: PdfBlock) -> bool:
 
 
 def _without_number(characters: Sequence[Character]) -> tuple[str, list[Character]]:
-    """Split off the number in parentheses at the right end or, far from the rest, at the left."""
     left = min(one.box.x0 for one in characters)
     first = next(one for one in characters if one.box.x0 == left)
     level = sorted(
@@ -242,7 +236,6 @@ def _is_recognized(pages: Mapping[int, Page]) -> bool:
 
 
 def _is_equation(text: str, most: int) -> bool:
-    """Return whether a text relates two terms, with at most this many words."""
     prose = len(_LONG_WORD.findall(_NAMED.sub(r" \1 ", text.replace("$", " "))))
     if _NO_SIGN.search(text) or prose > (_MOST_WORDS_OF_CASES if "{cases}" in text else most):
         return False
@@ -313,7 +306,6 @@ def _tex_of(one: Character, sign: str) -> str:
 
 
 def _with_whole_delimiters(tokens: Sequence[Token]) -> list[Token]:
-    """Merge the pieces of tall delimiters."""
     result: list[Token] = []
     for token in tokens:
         other = next((one for one in result if _is_piece_of(token, one)), None) if token.sign in _DELIMITERS else None
@@ -331,7 +323,6 @@ def _is_piece_of(token: Token, other: Token) -> bool:
 
 
 def _with_words(tokens: Sequence[Token]) -> list[Token]:
-    """Merge adjacent upright letters into a word or a function name."""
     result: list[Token] = []
     for word, group in itertools.groupby(tokens, key=lambda token: token.word):
         run = list(group)
@@ -367,7 +358,6 @@ def _runs_of_letters(run: Sequence[Token]) -> Iterator[list[Token]]:
 
 
 def _with_accents(tokens: Sequence[Token]) -> list[Token]:
-    """Put accents on the letters below them."""
     result = [token for token in tokens if token.sign not in _ACCENTS]
     for accent in (token for token in tokens if token.sign in _ACCENTS):
         under = [index for index, token in enumerate(result) if _is_under(token, accent)]
@@ -423,7 +413,6 @@ def _is_below(token: Token, bar: BoundingBox) -> bool:
 
 
 def _parse(tokens: Sequence[Token], depth: int) -> str:
-    """Return the LaTeX of tokens, line by line."""
     if not tokens or depth > _DEEPEST:
         return " ".join(token.tex for token in tokens)
     size = (
@@ -469,7 +458,6 @@ def _lines_of(tokens: Sequence[Token], size: float) -> list[list[Token]]:
 
 
 def _is_loose(token: Token) -> bool:
-    """Return whether a sign's ink is off the baseline."""
     return len(token.sign) == 1 and not token.sign.isalnum()
 
 

@@ -75,14 +75,10 @@ def _apart_at_edges(page: Page) -> Iterator[tuple[int, Item]]:
             white = next((y0 for y0, other in behind if abs(other - middle) > half), page.height) - item.box.y1
         else:
             further = downwards[-1][0] > item.box.y1
-            behind = islice(upwards, bisect_left(upwards, -middle, key=_below), None)
+            behind = islice(upwards, bisect_left(upwards, -middle, key=lambda edge: -edge[0]), None)
             white = item.box.y0 - next((y1 for y1, other in behind if y1 < middle and abs(other - middle) > half), 0.0)
         if not further and white > max(_WHITE * min(item.box.height, item.size), _MORE * usual):
             yield page.number, item
-
-
-def _below(edge: tuple[float, float]) -> float:
-    return -edge[0]
 
 
 def _groups_at_edges(page: Page) -> Iterator[tuple[int, Item]]:
@@ -102,7 +98,6 @@ def _groups_at_edges(page: Page) -> Iterator[tuple[int, Item]]:
 
 
 def _usual_white(page: Page) -> float:
-    """Return the usual white between lines of a column, since wide leading does not set lines apart."""
     below: dict[int, BoundingBox] = {}
     whites = []
     for item in sorted(page.items, key=lambda item: item.box.y0):
@@ -138,7 +133,6 @@ def _shape_of(item: Item) -> str:
 
 
 def _page_numbers(apart: Sequence[Sequence[tuple[int, Item]]], pages: Sequence[Page]) -> set[Item]:
-    """Find numbers at one end of the pages that increase with them."""
     result: dict[tuple[int, bool], list[Item]] = defaultdict(list)
     half = pages[0].height / 2 if pages else 0.0
     for number, item in chain.from_iterable(apart):
@@ -175,7 +169,6 @@ def _with_numbers_of_code(page: Page) -> Page:
 
 
 def _lines_beside(numbers: Sequence[Item], page: Page) -> dict[Item, Item]:
-    """Return the nearest item to the right of each number, close and at its height."""
     rows = sorted(page.items, key=lambda item: item.box.middle)
     result: dict[Item, Item] = {}
     for number in numbers:
@@ -189,17 +182,11 @@ def _lines_beside(numbers: Sequence[Item], page: Page) -> dict[Item, Item]:
 
 
 def _join_number(number: Item, item: Item) -> Item:
-    """Return the item with the number as its first word and the same box, for the number may be between two columns."""
     words = item.words or ((item.text, item.box.x0, item.box.x1),)
-    return replace(
-        item,
-        text=f"{number.text} {item.text}",
-        words=((number.text, number.box.x0, number.box.x1), *words),
-    )
+    return replace(item, text=f"{number.text} {item.text}", words=((number.text, number.box.x0, number.box.x1), *words))
 
 
 def _line_numbers(page: Page) -> Iterator[list[Item]]:
-    """Yield columns of line numbers: in a stack, with hardly a line of text in it."""
     numbers = [item for item in page.items if re.fullmatch(r"[0-9]{1,4}", item.text) and item.box.width < 30]
     texts = [item.box for item in page.items if item.box.width > 60]
     # set flush left in some styles, flush right in others
@@ -216,7 +203,6 @@ def _line_numbers(page: Page) -> Iterator[list[Item]]:
 
 
 def _find_stacks(items: Sequence[Item], edge: Callable[[Item], float]) -> Iterator[list[Item]]:
-    """Yield stacks of items with aligned edges."""
     stack: list[Item] = []
     for item in items:
         if stack and edge(item) - edge(stack[-1]) > 1.0:

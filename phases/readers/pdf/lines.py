@@ -85,7 +85,6 @@ def _build_lines(stretch: Sequence[Item], page: int) -> list[Line]:
 
 
 def _edges_of(rows: Sequence[Sequence[Item]]) -> BoundingBox:
-    """Return the column's edges, where most of its lines begin and end."""
     starts = sorted(row[0].box.x0 for row in rows)
     ends = sorted(row[-1].box.x1 for row in rows)
     return BoundingBox(starts[len(starts) // 10], rows[0][0].box.y0, ends[-1 - len(ends) // 10], rows[-1][-1].box.y1)
@@ -114,14 +113,12 @@ def _build_line(row: Sequence[Item], page: int, column: BoundingBox, above: Boun
 
 
 def _with_number_behind(row: Sequence[Item]) -> Sequence[Item]:
-    """Move the number of a formula from far left to the end."""
     if len(row) < 2 or not _NUMBER.fullmatch(row[0].text) or row[1].box.x0 - row[0].box.x1 < _FAR * row[0].size:
         return row
     return [*row[1:], replace(row[0], box=replace(row[0].box, x0=row[-1].box.x1 + row[0].size))]
 
 
 def _is_bold(items: Sequence[Item]) -> bool:
-    """Return whether all items are bold, except mathematics, which has fonts of its own."""
     words = [item for item in items if not item.text.startswith("$")]
     return bool(words) and all(item.bold and (item.bold_end or item.text.endswith("$")) for item in words)
 
@@ -183,7 +180,6 @@ def rows_of(items: Sequence[Item]) -> list[list[Item]]:
 
 
 def _find_margins(pages: Sequence[Page]) -> tuple[float, float]:
-    """Return the left and right margins of a paper's text: what is further out is a marginal note."""
     wide = [item.box for page in pages for item in page.items if item.box.width > _NARROWEST_LINE * page.width]
     if not wide:
         return 0.0, float("inf")
@@ -192,7 +188,6 @@ def _find_margins(pages: Sequence[Page]) -> tuple[float, float]:
 
 
 def _find_gutter(page: Page) -> float | None:
-    """Return the position of the gutter between two columns; None on a page with one column."""
     gutter = _clearest_stripe(page, _count_white(page, _FROM, _TO))
     return gutter if gutter and _is_gutter(page, gutter, fewest=_FEWEST_ROWS) else None
 
@@ -209,7 +204,6 @@ def _runs_of_row(row: Sequence[Item]) -> list[BoundingBox]:
 
 
 def _find_two_gutters(page: Page) -> tuple[float, ...] | None:
-    """Return the positions of the gutters between three columns; None on other pages."""
     left, right = (_clearest_stripe(page, _count_white(page, *part)) for part in _THIRDS)
     if not left or not right:
         return None
@@ -221,7 +215,6 @@ def _find_two_gutters(page: Page) -> tuple[float, ...] | None:
 
 
 def _count_white(page: Page, start: float, end: float) -> Counter[int]:
-    """Count the rows with white at each position of a part of the page; `start` and `end` are shares of its width."""
     # each row votes for its white, so that a title or a figure across both columns does not hide the stripe
     votes: Counter[int] = Counter()
     for row in rows_of(page.items):
@@ -245,7 +238,6 @@ def _clearest_stripe(page: Page, votes: Counter[int]) -> float | None:
 
 
 def _count_crossing(page: Page, places: Sequence[float]) -> list[int]:
-    """Count the pieces of a page that reach over each position and a point to both sides."""
     boxes = [item.box for item in page.items if item.box.width > 2]
     begins, ends = sorted(box.x0 for box in boxes), sorted(box.x1 for box in boxes)
     return [bisect_left(begins, place - 1) - bisect_right(ends, place + 1) for place in places]
@@ -263,7 +255,6 @@ def _is_gutter(page: Page, gutter: float, *, fewest: int) -> bool:
 
 
 def _split_columns(unsorted: Sequence[Item], gutters: Sequence[float]) -> list[list[Item]]:
-    """Return the items of each single-column stretch in reading order; `gutters` from left to right."""
     items = sorted(unsorted, key=lambda item: (item.box.y0, item.box.x0))
     if not gutters:
         return [items] if items else []
@@ -330,7 +321,6 @@ def _is_between_columns(item: Item, items: Sequence[Item], gutter: float) -> boo
 
 
 def _is_full(side: Sequence[BoundingBox]) -> bool:
-    """Return whether hardly any white is between pieces, as in justified prose."""
     return sum(box.width for box in side) > _FULL * (side[-1].x1 - side[0].x0) if side else False
 
 

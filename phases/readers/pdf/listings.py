@@ -82,7 +82,6 @@ def find_listings(lines: Sequence[Line], body: BodyStyle, outside: Set[int]) -> 
 
 
 def _end_of_listing(lines: Sequence[Line], first: int, body: BodyStyle, outside: Set[int]) -> int:
-    """Return the line after the last line of code before prose, a heading, a table, a caption or the column's end."""
     end = first + 1
     typed = _is_typed(lines[first], body)
     for index in range(first + 1, len(lines)):
@@ -117,7 +116,6 @@ def _first_line(lines: Sequence[Line], first: int, begin: int, outside: Set[int]
 
 
 def _is_next(before: Line, line: Line) -> bool:
-    """Return whether a line is directly below the previous one: a wide part of a listing may begin a new stretch."""
     white = line.box.y0 - before.box.y1
     beside = line.box.x0 > before.box.x1 or before.box.x0 > line.box.x1
     # two lines of a formula are between brackets two lines high
@@ -125,7 +123,6 @@ def _is_next(before: Line, line: Line) -> bool:
 
 
 def _is_set_in(line: Line) -> bool:
-    """Return whether a line is indented and not prose."""
     return line.box.x0 > line.column.x0 + _SET_IN * line.size and not _is_prose(line) and not _BULLET.match(line.text)
 
 
@@ -135,7 +132,6 @@ def _is_note(line: Line, body: BodyStyle) -> bool:
 
 
 def _is_listing(lines: Sequence[Line], first: int, end: int, body: BodyStyle) -> bool:
-    """Return whether enough of these lines read like code, or are set like code."""
     run = lines[first:end]
     coded = sum(_is_code(line, body) for line in run)
     stated = sum(bool(_STATEMENT.match(_without_number(line))) for line in run)
@@ -149,7 +145,6 @@ def _is_listing(lines: Sequence[Line], first: int, end: int, body: BodyStyle) ->
 
 
 def _is_code(line: Line, body: BodyStyle) -> bool:
-    """Return whether a line is set in monospaced letters, or reads like a statement."""
     if _is_typed(line, body):
         return True
     if _BULLET.match(line.text) or _is_prose(line):
@@ -213,17 +208,11 @@ def _is_text(lines: Sequence[Line], body: BodyStyle) -> bool:
 
 
 def _is_in_words(line: Line, body: BodyStyle) -> bool:
-    """Return whether a line between monospaced lines is words in the text's font."""
     return line.font == body.font and _count_words(line) >= _FEWEST_WORDS and not _NUMBER.match(line.text)
 
 
 def _is_prose(line: Line) -> bool:
-    """Return whether a line is full of words that are not keywords."""
-    return _count_words(line) > _MOST_WORDS and _is_wide(line)
-
-
-def _is_wide(line: Line) -> bool:
-    return line.box.width > _WIDE * line.column.width
+    return _count_words(line) > _MOST_WORDS and line.box.width > _WIDE * line.column.width
 
 
 def _count_words(line: Line) -> int:

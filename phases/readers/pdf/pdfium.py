@@ -76,7 +76,6 @@ def objects_of(page: Any) -> Iterator[tuple[int, Any, Matrix | None]]:
 
 
 def _matrix_of(form: Any, outer: Matrix | None) -> Matrix | None:
-    """Return the matrix of a form combined with that of its parent."""
     own = raw.FS_MATRIX()
     if not raw.FPDFPageObj_GetMatrix(form, own):
         return outer
@@ -210,7 +209,6 @@ def marks_of(item: Any) -> list[tuple[str, str]]:
 
 
 def _wide_text(ask: Callable[[Any, int, Any], int]) -> str:
-    """Return the text a call writes into a UTF-16 buffer; "" if it is longer."""
     if not ask(_WIDE, ctypes.sizeof(_WIDE), _LENGTH):
         return ""
     return bytes(_WIDE)[: _LENGTH.value].decode("utf-16-le", "ignore").rstrip("\x00")

@@ -86,17 +86,8 @@ def read_pdf(path: str, password: str | None = None, engine: PdfEngine = read_do
     title, pages, left_out = _build_pages(document)
     if not any(character.isalnum() for page in pages for character in page):
         return Reading(NO_TEXT, reader)
-    return Reading(
-        document.verdict,
-        reader,
-        tuple(pages),
-        title,
-        document.authors,
-        document.links,
-        document.hidden,
-        document.missing,
-        tuple(left_out[:_MOST_LEFT_OUT]),
-    )
+    facts = (document.authors, document.links, document.hidden, document.missing)
+    return Reading(document.verdict, reader, tuple(pages), title, *facts, tuple(left_out[:_MOST_LEFT_OUT]))
 
 
 def read_pdf_input(source: InputFile) -> Reading:
@@ -110,7 +101,6 @@ def read_pdf_plainly(source: InputFile) -> Reading:
 
 
 def _build_pages(document: Document) -> tuple[str | None, list[str], list[LeftOut]]:
-    """Return title, text of each page, and text of the pages left out."""
     pages, left_out = without_furniture(document.pages)
     pages = [with_ruled_tables(page) for page in pages]
     lines = list(chain.from_iterable(lines_of_pages(pages)))
@@ -160,7 +150,6 @@ def _without_marks(title: str) -> str:
 
 
 def _place_of(lines: Sequence[Line], said: str) -> range | None:
-    """Return the lines that print a title, if any; a letter or two may be misrecognized."""
     wanted = plain_title(said)
     if len(wanted) < _FEWEST_CJK:
         return None
@@ -180,7 +169,6 @@ def _place_of(lines: Sequence[Line], said: str) -> range | None:
 
 
 def _largest_lines(lines: Sequence[Line]) -> range:
-    """Return the lines of words in the largest type above the abstract or the introduction."""
     ends = (*ABSTRACT, *_INTRODUCTION)
     until = next((index for index, line in enumerate(lines) if plain_title(line.text) in ends), len(lines))
     above = list(lines[: until or len(lines)])
@@ -267,7 +255,6 @@ def escape_prose(text: str) -> str:
 
 
 def _render_equation(block: PdfBlock) -> str:
-    """Render the lines of a formula as one, with its number at the end."""
     pieces, number = [], ""
     for text in [block.text] if block.text else [line.text for line in block.lines]:
         tag = _TAG.search(text)
@@ -314,7 +301,6 @@ def _indent_lines(lines: Sequence[Line]) -> list[str]:
 
 
 def _edges_of(lines: Sequence[Line]) -> Iterator[float]:
-    """Yield the left edge of each line's column: a listing may continue in the next one."""
     edge, before = 0.0, None
     for line in lines:
         if before is None or line.page != before.page or line.box.y0 < before.box.y0 - line.size:
@@ -324,7 +310,6 @@ def _edges_of(lines: Sequence[Line]) -> Iterator[float]:
 
 
 def _step_of(lines: Sequence[Line], places: Sequence[float]) -> float:
-    """Return the most common step of indentation in points."""
     deeper = [
         after - before
         for (before, after), line in zip(itertools.pairwise(places), lines, strict=False)

@@ -204,7 +204,6 @@ class PageObjects:
             self.rulings.append(box)
 
     def _look(self, item: Any, box: BoundingBox, before: int) -> None:
-        """Record a text object. `before` counts the shapes and pictures drawn earlier."""
         self.texts.append((box, item))
         self._places.append(before)
         for name, instead in pdfium.marks_of(item):
@@ -250,7 +249,6 @@ class PageObjects:
                 self._tell(item, box, how)
 
     def _judge_covered(self) -> None:
-        """Detect words below a box drawn over them."""
         # the largest ones: bars of a chart hide no words
         largest = sorted(self._covers, key=lambda cover: -self._share(cover[2]))[:_MOST_COVERS]
         covers = [(place, box) for place, item, box in largest if pdfium.is_solid_rectangle(item)]
@@ -299,7 +297,6 @@ class PageObjects:
         return max(width, 0.0) * max(height, 0.0) / max(self._width * self._height, 1.0)
 
     def _is_dark(self, kind: int, item: Any) -> bool:
-        """Return whether white words on an object are visible: a filled shape that is not white, a picture, a shading."""
         if kind != pdfium.PATH:
             return True
         colour = pdfium.fill_of(item)

@@ -141,7 +141,6 @@ def _build_table(lines: Sequence[Line], first: int, end: int) -> Table | None:
 
 
 def _has_caption(lines: Sequence[Line], first: int, end: int) -> bool:
-    """Return whether a table's caption ends directly above or begins directly below."""
     if end < len(lines) and FLOAT_LABEL.match(lines[end].text):
         return True
     for index in range(first - 1, max(-1, first - _LONGEST_CAPTION), -1):
@@ -238,7 +237,6 @@ def _regions_of(page: Page) -> Iterator[Region]:
 
 
 def _joined_rules(pieces: Sequence[BoundingBox]) -> list[BoundingBox]:
-    """Join rules drawn in pieces, cell by cell."""
     joined: list[BoundingBox] = []
     for piece in sorted(pieces, key=lambda piece: (round(piece.y0 / _SAME_HEIGHT), piece.x0)):
         last = joined[-1] if joined else None
@@ -295,7 +293,6 @@ def cells_of_rows(
 
 
 def _count_head_rows(rows: Sequence[Sequence[Item]], region: Region) -> int:
-    """Count the rows above the second rule of full width."""
     full = [rule for rule in region.rules if rule.width > region.box.width - 4 * _SAME_EDGE]
     under = full[1] if len(full) > 2 else full[0] if full else region.box
     above = sum(row[0].box.middle < under.y0 for row in rows)
@@ -303,7 +300,6 @@ def _count_head_rows(rows: Sequence[Sequence[Item]], region: Region) -> int:
 
 
 def _gutters_of(rows: Sequence[Sequence[Item]], heads: int, size: float) -> list[float]:
-    """Return the middles of the white stripes between columns, left to right."""
     # word by word, because the engine merges numbers that are close
     words = [[word for item in row for word in item.words or ((item.text, item.box.x0, item.box.x1),)] for row in rows]
     counted = [row for row in words[heads:] if len(row) > 1] or [row for row in words if len(row) > 1]
@@ -353,7 +349,6 @@ def _ink_of(rows: Sequence[Sequence[Word]]) -> set[int]:
 
 
 def _beside(places: Sequence[int], rows: Sequence[Sequence[Word]]) -> list[tuple[Word, Word]]:
-    """Return the words next to a stripe on both sides, in rows that have both."""
     middle = (places[0] + places[-1]) / 2
     return [
         (left, right)
@@ -370,7 +365,6 @@ def _is_one_column(gutter: float, head: Sequence[Item], beside: Sequence[tuple[W
 
 
 def _place(row: Sequence[Item], gutters: Sequence[float], rules: Sequence[BoundingBox], *, head: bool) -> list[str]:
-    """Return the cells of a row; a name across several columns goes into each of them."""
     cells: list[list[Item]] = [[] for _ in range(len(gutters) + 1)]
     shares = _shares_of(row, gutters, rules) if head else {}
     for item in row:
@@ -387,7 +381,6 @@ def _place(row: Sequence[Item], gutters: Sequence[float], rules: Sequence[Boundi
 
 
 def _columns_under(box: BoundingBox, gutters: Sequence[float]) -> list[int]:
-    """Return the columns that a box reaches into, at least one."""
     edges = [float("-inf"), *gutters, float("inf")]
     least = min(4.0, box.width / 3)
     over = [
@@ -399,7 +392,6 @@ def _columns_under(box: BoundingBox, gutters: Sequence[float]) -> list[int]:
 
 
 def _split_at(item: Item, gutters: Sequence[float], *, widest: float) -> list[Item]:
-    """Split an item at white in the gutters that it crosses."""
     crossed = [gutter for gutter in gutters if item.box.x0 + 1 < gutter < item.box.x1 - 1]
     formulas = _FORMULA.findall(item.text)
     if len(formulas) == len(crossed) + 1 and " ".join(formulas) == item.text:
@@ -424,7 +416,6 @@ def _split_at(item: Item, gutters: Sequence[float], *, widest: float) -> list[It
 
 
 def _fit_between(words: Sequence[Word], gutters: Sequence[float]) -> bool:
-    """Return whether each word is inside a column."""
     edges = [float("-inf"), *gutters, float("inf")]
     middles = [(start + end) / 2 for _, start, end in words]
     return all(start < middle < end for middle, (start, end) in zip(middles, itertools.pairwise(edges), strict=True))
@@ -442,7 +433,6 @@ def _spread_over(item: Item, rules: Sequence[BoundingBox]) -> BoundingBox:
 
 
 def _shares_of(row: Sequence[Item], gutters: Sequence[float], rules: Sequence[BoundingBox]) -> dict[Item, BoundingBox]:
-    """Return each name's share of the columns over a common rule."""
     shares: dict[Item, BoundingBox] = {}
     for spread, names in itertools.groupby(row, lambda item: replace(_spread_over(item, rules), y0=0.0, y1=0.0)):
         over, named = _columns_under(spread, gutters), list(names)
@@ -457,7 +447,6 @@ def _shares_of(row: Sequence[Item], gutters: Sequence[float], rules: Sequence[Bo
 def _merge_rows(
     grid: Sequence[list[str]], rows: Sequence[Sequence[Item]], heads: int, region: Region
 ) -> Iterator[list[str]]:
-    """Yield the rows of the table, with cells joined that were broken across lines."""
     merged: list[list[str]] = []
     bounds = [rule.y0 for rule in region.rules if rule.width > region.box.width / 2]
     by_rules = len(bounds) - 1 >= _PER_ROW * len(rows)
@@ -490,7 +479,6 @@ def _are_figures(above: str, below: str) -> bool:
 
 
 def _is_wordy(grid: Sequence[Sequence[str]]) -> bool:
-    """Return whether a table holds prose in lines of its cells."""
     cells = [cell for row in grid for cell in row if cell]
     figures = sum(bool(_FIGURES.search(cell)) for cell in cells)
     return bool(cells) and figures < len(cells) / 3 and sum(map(len, cells)) > _WORDY * len(cells)

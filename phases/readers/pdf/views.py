@@ -158,7 +158,6 @@ class QuoteFinder:
     def _find_nearly(
         self, near: Sequence[int], words: Sequence[str], count: int
     ) -> list[tuple[int, list[BoundingBox]]]:
-        """Locate a quote that differs from the page, or spans a page break."""
         result = {page: self._letters(page).find_words(words) for page in near}
         result = {page: span for page, span in result.items() if span[2] >= _PIECE * count}
         best = max(result, key=lambda page: result[page][2], default=0)
@@ -256,7 +255,6 @@ def find_floats(path: str, task: Any) -> Iterator[dict[str, Any]]:
 
 
 def _find_caption(finder: QuoteFinder, number: int, text: str) -> BoundingBox | None:
-    """Return the box of the whole caption, as far as it is on this page."""
     words = text.split()
     for wanted in (text, " ".join(words[:_CAPTION_WORDS])):
         boxes = [box for page, boxes in finder.find(number, wanted) if page == number for box in boxes]
@@ -341,7 +339,6 @@ class _Sheet:
         return near or found.holds(line)
 
     def _drawn(self, page: Any) -> Iterator[BoundingBox]:
-        """Yield the places of shapes and pictures; forms count by their content."""
         left, _, _, top = page.get_bbox()
         for kind, item, matrix in pdfium.objects_of(page):
             if kind not in (pdfium.PATH, pdfium.IMAGE):
@@ -371,7 +368,6 @@ def _lines_of(page: Any) -> Iterator[BoundingBox]:
 
 
 def _join_ink(boxes: Iterable[BoundingBox], width: float, height: float) -> list[BoundingBox]:
-    """Join boxes that touch or nearly do."""
     columns, rows = int(width / _CELL) + 1, int(height / _CELL) + 1
     inked = {
         (column, row)
@@ -399,7 +395,6 @@ def _join_ink(boxes: Iterable[BoundingBox], width: float, height: float) -> list
 
 
 def _gap(one: BoundingBox, other: BoundingBox) -> float:
-    """Return the larger of the vertical and the horizontal gap between two boxes."""
     return max(one.y0 - other.y1, other.y0 - one.y1, one.x0 - other.x1, other.x0 - one.x1, 0.0)
 
 
@@ -412,6 +407,5 @@ def _touch(one: BoundingBox, other: BoundingBox) -> bool:
 
 
 def _between(line: BoundingBox, one: BoundingBox, other: BoundingBox) -> bool:
-    """Return whether a line is between two boxes, one above the other."""
     upper, lower = (one, other) if one.y0 < other.y0 else (other, one)
     return upper.y1 <= line.middle <= lower.y0 and _overlap(line, upper)

@@ -1,4 +1,4 @@
-"""Tells under which licence a repository stands, by what its files say of it."""
+"""Determine a repository's licence from its licence files and package metadata."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FILLERS = re.compile(r"\b(?:the|gnu|licen[cs]e|version)\b|\bv(?=[0-9])|\+ *file
 
 
 def may_name_a_licence(path: str) -> bool:
-    """Whether `licence_of` looks at this file: in the top folder, or in one for licences (REUSE)."""
+    """Return whether `licence_of` reads this file: in the top directory, or in LICENSES (REUSE)."""
     folder, _, name = path.rpartition("/")
     return folder.upper() in ("LICENSES", "LICENSE", "LICENCE") or (
         not folder and (_is_licence_name(name) or name in _METADATA)
@@ -40,17 +40,17 @@ def may_name_a_licence(path: str) -> bool:
 
 
 def licence_of(files: Mapping[str, bytes]) -> tuple[str | None, str | None]:
-    """The SPDX id, and the file that says so. (None, None) where no file speaks of a licence; UNKNOWN for one not known.
+    """Return the SPDX id and the file that states it; (None, None) if no file mentions a licence, UNKNOWN for an unknown one.
 
-    The text of a licence counts more than what the metadata of a package call it; SPDX's own line more than both.
+    An SPDX tag counts most, then the licence text, then package metadata.
     """
-    found = (path for path in files if may_name_a_licence(path) and path not in _METADATA)
-    texts = sorted(found, key=_nearest_first)
-    said = [*_licences_in_texts(texts, files), *_licences_in_metadata(files)]
-    known = [(licence, path) for licence, path in said if licence]
+    paths = (path for path in files if may_name_a_licence(path) and path not in _METADATA)
+    texts = sorted(paths, key=_nearest_first)
+    licences = [*_licences_in_texts(texts, files), *_licences_in_metadata(files)]
+    known = [(licence, path) for licence, path in licences if licence]
     if known:
         return known[0]
-    return (UNKNOWN, texts[0]) if texts else (UNKNOWN, said[0][1]) if said else (None, None)
+    return (UNKNOWN, texts[0]) if texts else (UNKNOWN, licences[0][1]) if licences else (None, None)
 
 
 def _licences_in_texts(texts: list[str], files: Mapping[str, bytes]) -> Iterator[tuple[str | None, str]]:
@@ -61,7 +61,6 @@ def _licences_in_texts(texts: list[str], files: Mapping[str, bytes]) -> Iterator
 
 
 def _licences_in_metadata(files: Mapping[str, bytes]) -> Iterator[tuple[str | None, str]]:
-    """What the metadata say; nothing where they say nothing."""
     for path, read in _METADATA.items():
         if path not in files:
             continue
@@ -85,17 +84,17 @@ def _parse_expression(text: str) -> str | None:
     if not _EXPRESSION.fullmatch(plain) or plain.count("(") != plain.count(")"):
         return None
     words = plain.split(" ")
-    found = []
+    parts = []
     for number, word in enumerate(words):
         bare = word.strip("()")
         licence = _BY_KEY.get(re.sub(r"[^a-z0-9]", "", bare.lower()))
         if number % 2 or (number and words[number - 1] == "WITH"):
-            found.append(word)
+            parts.append(word)
         elif licence is None:
             return None
         else:
-            found.append(word.replace(bare, licence + ("+" if bare.endswith("+") else "")))
-    return " ".join(found)
+            parts.append(word.replace(bare, licence + ("+" if bare.endswith("+") else "")))
+    return " ".join(parts)
 
 
 def _of_pyproject(text: str) -> object:
@@ -113,8 +112,8 @@ def _of_cargo(text: str) -> object:
 
 
 def _of_description(text: str) -> object:
-    found = re.search(r"^License:[ \t]*(.{1,200})$", text, re.MULTILINE)
-    return found[1] if found else None
+    match = re.search(r"^License:[ \t]*(.{1,200})$", text, re.MULTILINE)
+    return match[1] if match else None
 
 
 _METADATA: Mapping[str, Callable[[str], object]] = {
@@ -136,7 +135,6 @@ def _is_licence_name(name: str) -> bool:
 
 
 def _nearest_first(path: str) -> tuple[int, int, str]:
-    """The top folder first; LICENSE before COPYING before COPYRIGHT, and the shortest name of a kind."""
     name = path.rpartition("/")[2].lower()
     kind = next((rank for rank, start in enumerate(("licen", "unlicen", "copying")) if name.startswith(start)), 3)
     return path.count("/") * 10 + kind, len(name), path
@@ -202,17 +200,17 @@ _PRINTS = (
     _LicenceText("ISC", (_ISC.format(""), _ISC_NOTICE)),
     _LicenceText("0BSD", ("for any purpose with or without fee is hereby granted",), ("provided that the above",)),
 )  # fmt: skip
-"""In the order in which they are tried: what names another licence in its own text goes before that one."""
+"""In the order of matching: a licence that quotes another one goes before it."""
 
 
 def recognise_licence(text: str) -> str | None:
-    """The SPDX id of a licence's text, or None. A licence changed in what it permits is not taken for what it was."""
+    """Return the SPDX id of a licence text; None if it is unknown, or was changed in what it permits."""
     words = _NOT_A_WORD.sub(" ", text[:_LONGEST].lower().replace("non-commercial", "noncommercial"))
     words = re.sub(r"\.(?= |$)", "", words)
-    found = [
-        (words.find(row.says[0]), number, row.licence)
-        for number, row in enumerate(_PRINTS)
-        if all(phrase in words for phrase in row.says) and not any(phrase in words for phrase in row.never)
+    matches = [
+        (words.find(pattern.says[0]), number, pattern.licence)
+        for number, pattern in enumerate(_PRINTS)
+        if all(phrase in words for phrase in pattern.says) and not any(phrase in words for phrase in pattern.never)
     ]
     # Licences name each other further down, and other people's often follow one's own.
-    return min(found)[2] if found else None
+    return min(matches)[2] if matches else None

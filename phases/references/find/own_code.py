@@ -97,7 +97,7 @@ _ASIDE = re.compile(
     r"\sand\s(?=(?:is|are|can|will|has)\b)",
     re.IGNORECASE,
 )
-"""What is said on the way to `is available at`: our code, based on theirs, is available at."""
+"""An insertion before `is available at`: our code, based on theirs, is available at."""
 _BUILDS_ON = re.compile(
     rf"""\b(?:
       (?:our|the|this|all)\s(?:\w+[\s-]){{0,3}}(?:{_CODE}|experiments?|models?|framework|method|system|pipeline)\s(?:\w+\s){{0,2}}
@@ -145,27 +145,27 @@ def own_reason(linked: Linked, outline: Mapping[str, Any]) -> str | None:
     5. The words offer code, on the first page, in the abstract or from an owner with an author's name: own.
     6. The first page links a repository with the name that the title coins: own.
     """
-    said = f'"{shorten_text(linked.sentence, 160)}"'
+    quote = f'"{shorten_text(linked.sentence, 160)}"'
     owner, name = linked.repository.split("/")[-2:]
     author, coined = _author_owner(owner, outline), _is_coined(name, outline)
     if author and coined:
-        return f"its owner bears the name of the author {author}, and it the name in the paper's title: {said}"
+        return f"its owner bears the name of the author {author}, and it the name in the paper's title: {quote}"
     words = _ASIDE.sub(" ", _since_last_address(linked.before))
-    claim = max((found.start() for found in _OUR_CODE.finditer(words)), default=None)
+    claim = max((match.start() for match in _OUR_CODE.finditer(words)), default=None)
     if claim is not None and not _is_of_others(words[claim:], linked.after):
-        return f"the paper calls it its own: {said}"
+        return f"the paper calls it its own: {quote}"
     named = _names_paper(words, outline)
     if _is_of_others(words, linked.after) and not named:
         return None
     available = bool(_AVAILABLE.search(words) or _LABEL.fullmatch(words))
     if (available or _GIVEN_AWAY.search(words)) and (coined or named) and not _is_used_or_cited(words, linked.after):
-        return f"it is said to hold the code of what the title names: {said}"
+        return f"it is said to hold the code of what the title names: {quote}"
     if available and linked.early:
-        return f"the paper's first page says where its code is: {said}"
+        return f"the paper's first page says where its code is: {quote}"
     if available and author:
-        return f"its owner bears the name of the author {author}: {said}"
+        return f"its owner bears the name of the author {author}: {quote}"
     if linked.early and coined:
-        return f"the first page links it, and it bears the name in the paper's title: {said}"
+        return f"the first page links it, and it bears the name in the paper's title: {quote}"
     return None
 
 
@@ -184,7 +184,7 @@ def _is_used_or_cited(words: str, after: str) -> bool:
 
 
 def _since_last_address(before: str) -> str:
-    """The words behind another address of the same sentence; all of them where the two are only joined by `and`."""
+    """Return the words after the previous address of a sentence; all words if `and` joins the two."""
     addresses = list(_ADDRESS.finditer(before))
     if not addresses or _JOINED.fullmatch(before, addresses[-1].end()):
         return before
@@ -192,7 +192,7 @@ def _since_last_address(before: str) -> str:
 
 
 def _author_owner(owner: str, outline: Mapping[str, Any]) -> str | None:
-    """The author whose surname the owner's name holds."""
+    """Return the author whose surname is part of the owner's name."""
     key = letters_of(owner)
     for author in outline.get("authors", ())[:60]:
         for last in (surname_of(author), surname_of(author.lower().translate(_SPELLED_OUT))):
@@ -207,11 +207,11 @@ def _names_paper(words: str, outline: Mapping[str, Any]) -> bool:
         r"\b(?:code|implementation|repository|Code)\s(?:of|for|von|de)\s(?:the\s)?([A-Z][\w+*-]{1,40})", words
     )
     itself = re.search(r"(?:^|\brelease[sd]?\s|\bsource\s|\bpublish\s)([A-Z][\w+*-]{1,40})\b", words)
-    return any(found is not None and _is_coined(found.group(1), outline) for found in (of, itself))
+    return any(match is not None and _is_coined(match.group(1), outline) for match in (of, itself))
 
 
 def _is_coined(name: str, outline: Mapping[str, Any]) -> bool:
-    """Whether a name is one that the title gives to what the paper makes, and no word of every day."""
+    """Return whether a name is the one that the title gives to the paper's method, and not an everyday word."""
     title = str(outline.get("title") or "")[:500]
     head, colon, _ = title.partition(":")
     key = letters_of(_ENDING.sub("", name)) or letters_of(name)

@@ -1,4 +1,4 @@
-"""Indexing: what is in the fetched repositories goes into one document each, and into the cache that is searched.
+"""Index the fetched repositories: write one document each, and keep the cache that is searched.
 
 A file is parsed when the cache does not know its content. The cache is written every few hundred files, so a killed run
 continues where it stopped, and memory does not grow with the repository. A document is written from the cache, row by row.
@@ -42,14 +42,13 @@ from pipeline.base.workers import UNCONFINED, WorkerStart
 
 T = TypeVar("T")
 _LEFT_OVER = re.compile(r".*\.(\d+)\.tmp(?:-journal)?")
-"""What is written beside its name carries the number of the process that writes it."""
+"""A temporary file, with the id of the process that writes it."""
 BATCH, _LARGE_BATCH = 500, 24 * 1024 * 1024
-"""Files between two writes to the cache, and characters of their words: few large writes take half the time of many small ones,
-and a run that is killed has so much to parse again."""
+"""Files, and characters of their words, between two writes to the cache. A killed run parses so many again."""
 
 
 class RepositoryIndex(NamedTuple):
-    """What indexing says of one repository; sha256 and bytes are of its document."""
+    """Index of one repository; sha256 and bytes are those of its document."""
 
     name: str
     path: str
@@ -84,9 +83,9 @@ def index_repositories(
     start: WorkerStart = UNCONFINED,
     cache_directory: str = "",
 ) -> list[RepositoryIndex]:
-    """Brings `into`/<name>.json of every row of code_base.json up to date, and the cache with them.
+    """Update `into`/<name>.json for every row of code_base.json, and the cache.
 
-    `check_row` says what is wrong with a row of `files`; `in_place` is called before anything is written or removed.
+    `check_row` returns what is wrong with a row of `files`; `in_place` is called before anything is written or removed.
     """
     names = [str(row["name"]) for row in repositories]
     if (bad := invalid_name(names)) is not None:
@@ -114,7 +113,7 @@ def with_cache_for_reading(
     except CacheUnusable as error:
         logger.debug("the code is parsed again: {}", error)
         is_damaged = True
-    work = _IndexJob(code_base, into, lambda row: None, lambda text: None, lambda: None, index_version(), start)
+    work = _IndexJob(code_base, into, lambda record: None, lambda text: None, lambda: None, index_version(), start)
     with_cache(path, lambda cache: _fill_cache(work, cache), afresh=is_damaged)
     try:
         with open_readable(path) as cache:
@@ -126,9 +125,9 @@ def with_cache_for_reading(
 def _is_current(cache: Cache, code_base: str) -> bool:
     """Return whether the cache was made from the code that is there; another task may have been at this place."""
     for name in cache.repositories():
-        kept, folder = cache.summary(name), FetchedRepository(code_base, name)
+        summary, folder = cache.summary(name), FetchedRepository(code_base, name)
         try:
-            if kept and kept.get("manifest") != sha256(folder.manifest()[0]):
+            if summary and summary.get("manifest") != sha256(folder.manifest()[0]):
                 return False
         except PipelineError:
             return False
@@ -186,10 +185,10 @@ def _index_repository(work: _IndexJob, name: str, cache: Cache) -> RepositoryInd
 def _current_summary(work: _IndexJob, name: str, manifest: str, cache: Cache) -> Summary | None:
     """Return the summary of a document that needs no work: of this manifest, by this version, and as it was written."""
     # a redo of planning must not parse anything again (decision 102)
-    row = cache.summary(name)
-    if row.get("manifest") != manifest or row.get("made_by") != work.made_by:
+    stored = cache.summary(name)
+    if stored.get("manifest") != manifest or stored.get("made_by") != work.made_by:
         return None
-    summary = Summary(**row)
+    summary = Summary(**stored)
     try:
         if digest_of(document_path(work.into, name)) != (summary.sha256, summary.bytes):
             return None
@@ -202,23 +201,23 @@ def _current_summary(work: _IndexJob, name: str, manifest: str, cache: Cache) ->
 def _parse_changed(work: _IndexJob, folder: FetchedRepository, sources: Sequence[SourceFile], cache: Cache) -> int:
     """Bring the rows of a repository's files up to date. Return how many files were parsed."""
     have = cache.files(folder.name)
-    kept = [one for one in sources if not one.why]
+    indexed = [source for source in sources if not source.why]
     # `made_by` is compared too: another version of a grammar finds other symbols in the same bytes
-    waiting = [one for one in kept if have.get(one.path) != (one.sha256, one.language, work.made_by)]
-    files = ((one, one.language, folder.read(one.path, one.sha256) or b"") for one in waiting)
+    waiting = [source for source in indexed if have.get(source.path) != (source.sha256, source.language, work.made_by)]
+    files = ((source, source.language, folder.read(source.path, source.sha256) or b"") for source in waiting)
     with closing(parse_files(files, start=work.start)) as parsed_files:
         for batch in _batch_files(parsed_files):
-            for one, parsed in batch:
+            for source, parsed in batch:
                 if parsed.fault:
-                    logger.debug("{} in {}: {}", one.path, folder.name, parsed.fault)
+                    logger.debug("{} in {}: {}", source.path, folder.name, parsed.fault)
             _store_batch(work, folder, batch, cache)
     with cache.writing():
-        cache.remove(folder.name, set(have) - {one.path for one in kept})
+        cache.remove(folder.name, set(have) - {source.path for source in indexed})
     return len(waiting)
 
 
 def _batch_files(files: Iterable[tuple[SourceFile, Parsed]]) -> Iterator[list[tuple[SourceFile, Parsed]]]:
-    return batch_by_size(files, lambda one: _count_characters(one[1]), BATCH, _LARGE_BATCH)
+    return batch_by_size(files, lambda pair: _count_characters(pair[1]), BATCH, _LARGE_BATCH)
 
 
 def _count_characters(parsed: Parsed) -> int:
@@ -233,8 +232,8 @@ def _store_batch(
 ) -> None:
     work.in_place()
     with cache.writing():
-        for one, parsed in batch:
-            row = FileRow(one.path, one.sha256, one.language)
+        for source, parsed in batch:
+            row = FileRow(source.path, source.sha256, source.language)
             cache.replace(folder.name, row, file_version(work.made_by, parsed), parsed)
 
 
@@ -242,19 +241,19 @@ def _write_document(
     work: _IndexJob, folder: FetchedRepository, digest: str, sources: Sequence[SourceFile], cache: Cache
 ) -> Summary:
     with DocumentWriter(work.into, (folder.name, digest, work.made_by), work.check_row) as writer:
-        for one in sources:
-            if one.why:
-                writer.leave_out(one.path, one.why)
+        for source in sources:
+            if source.why:
+                writer.leave_out(source.path, source.why)
             else:
-                parsed = cache.parsed(folder.name, one.path)
+                parsed = cache.parsed(folder.name, source.path)
                 if parsed is None:
-                    raise CacheUnusable(f"the cache lost what was parsed of {one.path} in {folder.name}")
-                writer.add(row_of(one, parsed))
+                    raise CacheUnusable(f"the cache lost what was parsed of {source.path} in {folder.name}")
+                writer.add(row_of(source, parsed))
         return writer.finish()
 
 
 def _remove_stale(into: str, names: Sequence[str]) -> None:
-    """Removes documents of repositories that are gone, and what killed processes left; index.json is the phase's own."""
+    """Remove documents of repositories that are gone, and temporary files of killed processes."""
     keep = {f"{name}.json" for name in names} | {"index.json"}
     for entry in os.listdir(into):
         left = _LEFT_OVER.fullmatch(entry)

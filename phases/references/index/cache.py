@@ -1,8 +1,7 @@
-"""The search structures on the disk: an SQLite file that may be deleted at any time and is made anew.
+"""Store parsed files and search structures in an SQLite file that may be deleted at any time.
 
-Each file of a repository has a row, with what was parsed from its content and the pieces that a search finds. A file is
-replaced as a whole within a transaction, so a kill leaves each file as it was or as it is, and the digest in its row says which.
-What is damaged is thrown away: nothing stands here that cannot be had again.
+It is in the user's cache directory, never in a task: a task may come from elsewhere, and SQLite is not made for hostile files. A
+file of a repository is replaced within one transaction, so a kill leaves it old or new; a damaged cache is thrown away.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from pipeline.base.logs import logger
 from pipeline.base.safe_tree import open_regular
 
 STAMP = VERSION * 1000 + 4
-"""Of the tables and of what stands in them; the last three digits are for the tables."""
+"""Version of the tables and their content; the last three digits are those of the tables."""
 TABLES = """
 CREATE TABLE repositories (name TEXT PRIMARY KEY, row TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE files (
@@ -47,20 +46,21 @@ CREATE VIRTUAL TABLE words USING fts5 (names, doc, body, path, content='', token
 INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
 CREATE VIRTUAL TABLE counts USING fts5vocab (words, row);
 """
-"""The words of pieces stand packed in `texts`, some pieces of a file to a row, and are indexed without a second copy: piece 5 of
-row 7 has the number 7 * CHUNK + 5 in `words`. They are letters and digits already, so the plainest tokeniser serves. Words are
-gathered in so much memory before they are written: many small writes are many merges."""
+"""Words of pieces are packed in `texts`, some pieces of a file per row, and indexed without a second copy: piece 5 of row 7 is
+number 7 * CHUNK + 5 in `words`. They are letters and digits already, so the plainest tokeniser serves. `hashsize` is the
+memory for words before a write: many small writes are many merges.
+"""
 _MOST_SYMBOLS = 1 << 20
-"""Of one file: a symbol's number is its file's times this, and so needs no index to be found by its file."""
+"""Limit for one file; a symbol's id is its file's id times this, so no index is needed to find it by its file."""
 _REMEMBERED = 64
 CHUNK = 64
 """Pieces that are packed together at most."""
 _LARGE_CHUNK = 64 * 1024
-"""Characters after which a chunk ends, so that little is unpacked for one hit in a large file."""
+"""Characters after which a chunk ends, so that one hit in a large file unpacks little."""
 
 
 class CacheUnusable(Exception):
-    """The cache is not there, damaged, or of other documents: it is to be made anew."""
+    """The cache is missing, damaged, or belongs to other code."""
 
 
 class Chunk(NamedTuple):
@@ -85,13 +85,13 @@ class Cache:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
         self._chunks: dict[int, Chunk] = {}
-        """Some that were unpacked last; several hits are often of one."""
+        """Recently unpacked chunks; several hits are often in the same one."""
         self._more = 0
         """Pieces that came in this transaction, less those that went."""
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """One transaction: all or nothing."""
+        """Write within one transaction: all or nothing."""
         self._db.execute("BEGIN IMMEDIATE")
         self._more = 0
         try:
@@ -127,7 +127,7 @@ class Cache:
         return unpack_parsed(row[0]) if row else None
 
     def replace(self, repository: str, row: FileRow, made_by: str, parsed: Parsed) -> None:
-        """Puts a file in the place of what stood at its path. Within writing()."""
+        """Store a file in place of its earlier version. Only within writing()."""
         self.remove(repository, (row.path,))
         packed = [parsed.lines, parsed.symbols, parsed.fault]  # its pieces stand apart
         values = (repository, row.path, row.sha256, row.language, made_by, _pack_json(packed))
@@ -137,8 +137,10 @@ class Cache:
         self._db.executemany(
             "INSERT INTO symbols VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                (at, one.name, fold_name(one.name), one.parent, one.kind, one.line, one.end, one.signature)
-                for at, one in enumerate(parsed.symbols[:_MOST_SYMBOLS], first)
+                (at, name, fold_name(name), parent, kind, line, end, signature)
+                for at, (name, kind, line, end, parent, signature, _) in enumerate(
+                    parsed.symbols[:_MOST_SYMBOLS], first
+                )
             ),
         )
         self._add_pieces(number, " ".join(words_of(row.path)), parsed.pieces)
@@ -152,7 +154,7 @@ class Cache:
         self._more += len(rows)
 
     def remove(self, repository: str, paths: Iterable[str]) -> None:
-        """Takes files out. Within writing()."""
+        """Remove files. Only within writing()."""
         for path in paths:
             query = "SELECT id FROM files WHERE repository = ? AND path = ?"
             found = self._first(query, (repository, path))
@@ -173,15 +175,15 @@ class Cache:
         self._db.execute("DELETE FROM files WHERE id = ?", (file,))
 
     def repositories(self) -> list[str]:
-        """The names of all that have a file here."""
+        """Return the names of all repositories with a file here."""
         return [name for (name,) in self.rows("SELECT DISTINCT repository FROM files ORDER BY repository")]
 
     def count_of_pieces(self) -> int:
-        """How many pieces there are, of all repositories."""
+        """Return the number of pieces of all repositories."""
         return int(self._there("SELECT pieces FROM totals")[0])
 
     def pieces_with(self, word: str) -> int:
-        """How many pieces hold a word."""
+        """Return the number of pieces that contain a word."""
         found = self._first("SELECT doc FROM counts WHERE term = ?", (word,))
         return int(found[0]) if found else 0
 
@@ -198,7 +200,7 @@ class Cache:
         return str(digest), str(language)
 
     def defining(self, folded: str, repository: str) -> list[tuple[int, str, str, int]]:
-        """Functions and types of this name, spelled as may be: file, parent, name and line."""
+        """Return functions and types with this folded name: file, parent, name and line."""
         return self.rows(
             "SELECT f.id, s.parent, s.name, s.line FROM symbols AS s JOIN files AS f ON f.id = s.file"
             " WHERE s.folded = ? AND f.repository = ? AND s.kind NOT IN ('variable', 'field', 'constant', 'module')"
@@ -212,16 +214,16 @@ class Cache:
         return str(path), str(language)
 
     def piece(self, number: int) -> Piece:
-        """A piece, with its words."""
+        """Return a piece, with its words."""
         try:
             return self._chunk(number).pieces[number % CHUNK]
         except IndexError as error:
-            raise CacheUnusable("a row of the cache is damaged: fewer pieces stand in it than are indexed") from error
+            raise CacheUnusable("a row of the cache is damaged: it has fewer pieces than the index") from error
 
     def words_in(self, piece: int) -> set[str]:
-        """All words of a piece and of its path."""
-        found = self.piece(piece)
-        return {word for column in (*found[4:], self._chunk(piece).path) for word in column.split()}
+        """Return all words of a piece and of its path."""
+        words = self.piece(piece)
+        return {word for column in (*words[4:], self._chunk(piece).path) for word in column.split()}
 
     def _chunk(self, piece: int) -> Chunk:
         number = piece // CHUNK
@@ -233,15 +235,14 @@ class Cache:
         return self._chunks[number]
 
     def rows(self, query: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:
-        """What a query finds."""
+        """Return all rows of a query."""
         return self._db.execute(query, tuple(values)).fetchall()
 
     def _first(self, query: str, values: Sequence[object] = ()) -> Any:
-        """The first row that a query finds, or None."""
         return self._db.execute(query, values).fetchone()
 
     def _there(self, query: str, *values: object) -> tuple[Any, ...]:
-        """A row that must be there, for another one names it."""
+        """Return a row that another row refers to. Raises CacheUnusable."""
         found: tuple[Any, ...] | None = self._first(query, values)
         if found is None:
             raise CacheUnusable("a row of the cache is damaged: it names another one, and that is not there")
@@ -249,7 +250,7 @@ class Cache:
 
 
 def unpack_parsed(data: bytes) -> Parsed:
-    """What a row of `files` says was parsed, without pieces. Raises CacheUnusable."""
+    """Unpack a parsed file, without its pieces. Raises CacheUnusable."""
     try:
         lines, symbols, fault = json.loads(zlib.decompress(data))
         return Parsed(lines, tuple(Symbol(*row) for row in symbols), (), fault)
@@ -258,7 +259,7 @@ def unpack_parsed(data: bytes) -> Parsed:
 
 
 def chunks_of(path: str, pieces: Sequence[Piece]) -> Iterator[tuple[bytes, Sequence[Piece]]]:
-    """Pieces in chunks, each packed and as it is."""
+    """Yield pieces in chunks, each packed and unpacked."""
     start = size = 0
     for at, piece in enumerate(pieces):
         if at - start >= CHUNK or size >= _LARGE_CHUNK:
@@ -270,7 +271,7 @@ def chunks_of(path: str, pieces: Sequence[Piece]) -> Iterator[tuple[bytes, Seque
 
 
 def unpack_chunk(data: bytes) -> Chunk:
-    """What was packed. Raises CacheUnusable."""
+    """Unpack a chunk of pieces. Raises CacheUnusable."""
     try:
         path, rows = json.loads(zlib.decompress(data))
         return Chunk(path, tuple(Piece(*row) for row in rows))
@@ -288,7 +289,7 @@ def _parse_object(text: str) -> dict[str, Any]:
     except ValueError as error:
         raise CacheUnusable(f"a row of the cache is damaged: {error}") from error
     if not isinstance(value, dict):
-        raise CacheUnusable("a row of the cache is damaged: it is no object")
+        raise CacheUnusable("a row of the cache is damaged: it is not an object")
     return value
 
 
@@ -296,9 +297,9 @@ T = TypeVar("T")
 WAIT = 60.0
 """Seconds to wait for another process that writes."""
 _KEEP_DAYS = 60
-"""A cache that nobody used for so long is removed when another one is made."""
+"""Days without use after which a cache is removed."""
 _PAGE = 16384
-"""Bytes; the words are read and merged in runs, and take half the time of pages of 4,096."""
+"""Page size in bytes; words are read and merged in runs, which takes half the time that 4,096 would."""
 _MACHINES_FAULT = (
     *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED),
     *(sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY),
@@ -306,7 +307,7 @@ _MACHINES_FAULT = (
 
 
 _TEMPORARY: dict[str, tempfile.TemporaryDirectory[str]] = {}
-"""The directory of each cache for which there is no lasting place; Python removes it when the process ends."""
+"""Temporary directories in place of a cache directory; Python removes them when the process ends."""
 
 
 def cache_path(cache_directory: str, into: str, tell: Callable[[str], None] = lambda text: None) -> str:
@@ -366,7 +367,7 @@ def with_cache(path: str, use: Callable[[Cache], T], *, afresh: bool = False) ->
 
 @contextmanager
 def open_writable(path: str) -> Iterator[Cache]:
-    """The cache, made where it is not there. Raises CacheUnusable. Who calls has locked it."""
+    """Open the cache, or create it; the caller holds its lock. Raises CacheUnusable."""
     with _connect(path) as connection:
         if not connection.execute("PRAGMA page_count").fetchone()[0]:
             connection.execute("BEGIN IMMEDIATE")
@@ -378,7 +379,7 @@ def open_writable(path: str) -> Iterator[Cache]:
 
 @contextmanager
 def open_readable(path: str) -> Iterator[Cache]:
-    """The cache for reading alone. Raises CacheUnusable where it has to be made anew first."""
+    """Open the cache for reading. Raises CacheUnusable if it is missing or damaged."""
     if not os.path.exists(path):
         raise CacheUnusable(f"{path} is not there")
     with suppress(OSError):
@@ -390,10 +391,10 @@ def open_readable(path: str) -> Iterator[Cache]:
 
 @contextmanager
 def lock_file(path: str, seconds: float | None = None) -> Iterator[bool]:
-    """Whether this process has the file at `path` to itself within the block; False where another still had it after `seconds`.
+    """Yield whether this process has got the lock on `path`; False if another one still held it after `seconds`.
 
-    The lock is a file beside it, which stays: one that is removed would be two locks to two processes. The kernel takes it back
-    from a process that died.
+    The lock is a file next to it that is never removed: a new file would be a second lock. The kernel releases it if a process
+    dies.
     """
     try:
         descriptor = open_regular(path + ".lock", flags=os.O_RDWR | os.O_CREAT, mode=0o600)
@@ -407,13 +408,13 @@ def lock_file(path: str, seconds: float | None = None) -> Iterator[bool]:
 
 
 def remove_cache(path: str) -> None:
-    """Removes the cache and what a killed writer left beside it."""
+    """Remove the cache and the journal of a killed writer."""
     for name in (path, f"{path}-journal"):
         remove_file(name)  # the journal last: without it a cache would look whole
 
 
 def remove_file(path: str) -> None:
-    """Removes a file of ours; one that is not there is fine."""
+    """Remove a file of ours; a missing one is fine."""
     try:
         os.unlink(path)
     except FileNotFoundError:
@@ -442,6 +443,6 @@ def _connect(path: str) -> Iterator[sqlite3.Connection]:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
         if code & 0xFF in _MACHINES_FAULT and code != sqlite3.SQLITE_READONLY_DBMOVED:
             full = errno.ENOSPC if code & 0xFF == sqlite3.SQLITE_FULL else 0
-            told = f"cannot use {path}: {error}; it is a cache: make room, or delete it"
-            raise StorageError(told, code=full) from error
+            message = f"cannot use {path}: {error}; it is a cache: make room, or delete it"
+            raise StorageError(message, code=full) from error
         raise CacheUnusable(f"{path}: {error}") from error

@@ -1,4 +1,4 @@
-"""indexes/<repository>.json: written row by row from the cache, and read back a row at a time."""
+"""Write indexes/<repository>.json row by row."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LARGEST = 2 * 1024**3
 
 @dataclass
 class Summary:
-    """What a document holds, counted, and what it is known by."""
+    """Counts of a document, and what identifies it."""
 
     files: int = 0
     symbols: int = 0
@@ -43,25 +43,25 @@ class Summary:
         return asdict(self)
 
     def count(self, row: dict[str, Any]) -> None:
-        """Adds one row of `files`."""
+        """Count a row of `files`."""
         self.files += 1
         self.symbols += len(row.get("symbols", ()))
         self.languages[row["language"]] = self.languages.get(row["language"], 0) + 1
         self.faults += "fault" in row
 
     def count_out(self, row: dict[str, Any]) -> None:
-        """Adds one row of `left_out`, by the words before a colon."""
+        """Count a row of `left_out`, by the words before a colon."""
         why = row["why"].partition(":")[0]
         self.left_out[why] = self.left_out.get(why, 0) + 1
 
 
 def document_path(into: str, name: str) -> str:
-    """Where the index of a repository is kept."""
+    """Return the path of a repository's index document."""
     return os.path.join(into, name + ".json")
 
 
 def row_of(source: SourceFile, parsed: Parsed) -> dict[str, Any]:
-    """A row of `files`; what is empty is left out of it."""
+    """Return a row of `files`, without empty fields."""
     row: dict[str, Any] = {"path": source.path, "language": source.language, "bytes": source.bytes}
     row |= {"sha256": source.sha256, "lines": parsed.lines}
     if parsed.symbols:
@@ -72,7 +72,7 @@ def row_of(source: SourceFile, parsed: Parsed) -> dict[str, Any]:
 
 
 class DocumentWriter:
-    """A document while it is written: beside its name until finish()."""
+    """A document while it is written, under a temporary name until finish()."""
 
     def __init__(self, into: str, head: tuple[str, str, str], check_row: CheckRow) -> None:
         """`head`: name of the repository, digest of its manifest, and what it is made by."""
@@ -90,7 +90,7 @@ class DocumentWriter:
         self._put(b'{\n  "version": 1,\n' + b",\n".join(fields) + b',\n  "files": [')
 
     def add(self, row: dict[str, Any]) -> None:
-        """One row of `files`; one that breaks the schema is left out and counted."""
+        """Add a row of `files`; one that breaks the schema is left out and counted."""
         fault = self._check(row)
         try:
             line = dump_json_line(row)
@@ -111,12 +111,12 @@ class DocumentWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Takes back what was not finished."""
+        """Remove an unfinished document."""
         self._file.close()
         _remove_temporary(self._beside)
 
     def finish(self) -> Summary:
-        """Puts the document in its place, durably."""
+        """Move the document to its place, durably."""
         rows = b",".join(b"\n    " + dump_json_line(row) for row in self._left_out)
         self._put((b"\n  " if self._summary.files else b"") + b'],\n  "left_out": [' + rows)
         self._put((b"\n  " if rows else b"") + b"]\n}\n")
@@ -153,7 +153,7 @@ def _remove_temporary(path: str) -> None:
 
 
 def digest_of(path: str) -> tuple[str, int]:
-    """The digest and the size of a document, read in parts. Raises FormatError where it is not there."""
+    """Return the digest and size of a document. Raises FormatError if it is missing."""
     digest, size = hashlib.sha256(), 0
     with _open_document(path) as file:
         while part := file.read(1 << 20):
@@ -178,15 +178,15 @@ _GRAMMARS = "tree-sitter"
 
 def index_version() -> str:
     """`1, python 3.11, tree-sitter 0.26.1, c 0.24.2`: our version, and those of all that parses."""
-    found = {
-        str(name).lower().replace("_", "-"): one.version
-        for one in distributions()
-        if (name := one.metadata["Name"]) and str(name).lower().startswith(("tree-sitter", "tree_sitter"))
+    versions = {
+        str(name).lower().replace("_", "-"): distribution.version
+        for distribution in distributions()
+        if (name := distribution.metadata["Name"]) and str(name).lower().startswith(("tree-sitter", "tree_sitter"))
     }
-    grammars = [f"{name.removeprefix(_GRAMMARS + '-')} {found[name]}" for name in sorted(found)]
+    grammars = [f"{name.removeprefix(_GRAMMARS + '-')} {versions[name]}" for name in sorted(versions)]
     return ", ".join((str(VERSION), f"python {sys.version_info[0]}.{sys.version_info[1]}", *grammars))
 
 
 def file_version(by: str, parsed: Parsed) -> str:
-    """What a file's row is made by: one that was given up is as good as made by nothing, and the next run tries again."""
+    """Return the version of a file's row; a file that was given up has another one, so that the next run tries again."""
     return f"{by} (given up)" if parsed.fault.startswith(GIVEN_UP) else by

@@ -1,4 +1,4 @@
-"""Symbols and imports of the languages that a grammar reads, damaged code too."""
+"""Extract symbols with tree-sitter grammars, also from damaged code."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class _Match(NamedTuple):
     start: int
     end: int
     rank: int
-    """Of its pattern: where several match one thing, the first is right."""
+    """Position of its pattern in the query: if several match one node, the first counts."""
     kind: str
     name: str
     scope: str
-    """What the name itself says that it belongs to: `Encoder` in `Encoder::forward`, a receiver."""
+    """Scope in the name itself: `Encoder` in `Encoder::forward`, a receiver."""
     named: Any
     """The node of the name."""
     node: Any
@@ -52,7 +52,7 @@ class _Match(NamedTuple):
 
     @property
     def place(self) -> tuple[int, str]:
-        """Where its name stands, from row 0, and the name."""
+        """Row (from 0) and name."""
         return self.named.start_point[0], self.name
 
 
@@ -64,11 +64,11 @@ def parse_with_grammar(language: str, text: str) -> tuple[list[Symbol], str]:
     parser, query, cursor = _load_grammar(language)
     source = text.encode()
     tree = parser.parse(source)
-    found: list[_Match] = []
+    matches: list[_Match] = []
     for rank, captures in cursor(query).matches(tree.root_node):
-        found.extend(_definitions_in(language, rank, captures))
+        matches.extend(_definitions_in(language, rank, captures))
     lines = text.split("\n")
-    symbols = sorted(_build_symbols(language, found, lines, source), key=lambda symbol: symbol.line)
+    symbols = sorted(_build_symbols(language, matches, lines, source), key=lambda symbol: symbol.line)
     return symbols, _syntax_error(tree.root_node)
 
 
@@ -85,7 +85,7 @@ def _load_grammar(language: str) -> tuple[Any, Any, Any]:
 
 
 def _definitions_in(language: str, rank: int, captures: dict[str, list[Any]]) -> Iterator[_Match]:
-    """What one match of the query defines: mostly one thing, several where names share a node."""
+    """Yield the definitions of one query match; usually one, several if names share a node."""
     kind = next((capture for capture in captures if capture not in _SPECIAL), "scope")
     node = captures[kind][0]
     body = captures["body"][0] if "body" in captures else None
@@ -107,7 +107,7 @@ def _text_of(node: Any) -> str:
 
 
 def _declared_name(node: Any) -> tuple[Any, bool]:
-    """The name in a declarator of C, and whether that declares a function (not a pointer to one)."""
+    """Return the name node of a C declarator, and whether it declares a function rather than a pointer to one."""
     as_function = False
     while node is not None and node.type.endswith(("declarator", "_type_declarator")):
         inner = node.child_by_field_name("declarator")
@@ -125,8 +125,8 @@ def _declared_name(node: Any) -> tuple[Any, bool]:
 def _split_name(language: str, text: str) -> tuple[str, str]:
     """Scope and name of a name as written: `Encoder<T>::forward`, `Base.push!(a, b)`, `"quoted"`."""
     if language == "julia":
-        found = _JULIA_NAME.match(text)
-        return "", found[2] if found else ""
+        match = _JULIA_NAME.match(text)
+        return "", match[2] if match else ""
     if language in ("cpp", "cuda", "c", "rust"):
         if "operator" not in text:
             while (shorter := _ARGUMENTS.sub("", text)) != text:
@@ -145,14 +145,14 @@ def _receiver_name(language: str, text: str) -> str:
     return text if re.fullmatch(r"[\w$.]{1,100}", text) else ""
 
 
-def _build_symbols(language: str, found: list[_Match], lines: Sequence[str], source: bytes) -> Iterator[Symbol]:
+def _build_symbols(language: str, matches: list[_Match], lines: Sequence[str], source: bytes) -> Iterator[Symbol]:
     """Outer before inner: what encloses a thing is its parent, and says whether a function is a method."""
     # several patterns of a query match one node: the sort puts the first pattern first, and `seen` drops the others
-    found.sort(key=lambda match: (match.start, -match.end, match.rank))
+    matches.sort(key=lambda match: (match.start, -match.end, match.rank))
     within: list[tuple[int, str, str]] = []
     seen: set[tuple[int, str]] = set()
-    functions = {match.place for match in found if match.kind in _CALLABLE}
-    for match in found[: MOST_SYMBOLS * 2]:
+    functions = {match.place for match in matches if match.kind in _CALLABLE}
+    for match in matches[: MOST_SYMBOLS * 2]:
         while within and within[-1][0] <= match.start:
             within.pop()
         outer, outer_kind = within[-1][1:] if within else ("", "")
@@ -192,8 +192,8 @@ def _build_signature(language: str, match: _Match, source: bytes) -> str:
 def _add_documentation(language: str, symbol: Symbol, match: _Match, lines: Sequence[str], source: bytes) -> Symbol:
     if language == "python":
         first = match.body.named_children[0] if match.body is not None and match.body.named_children else None
-        found = _DOCSTRING.fullmatch(_text_of(first).strip()) if first is not None else None
-        return symbol._replace(doc=clean_docstring(found[2])) if found else symbol
+        docstring = _DOCSTRING.fullmatch(_text_of(first).strip()) if first is not None else None
+        return symbol._replace(doc=clean_docstring(docstring[2])) if docstring else symbol
     row, column = match.node.start_point
     if symbol.kind in _VALUES and (column > _DEEPEST or source[match.start - column : match.start].strip()):
         return symbol  # not the first on its line: the comment above is another's
@@ -201,7 +201,7 @@ def _add_documentation(language: str, symbol: Symbol, match: _Match, lines: Sequ
 
 
 def _syntax_error(root: Any) -> str:
-    """Where the grammar first lost its way, in words; empty where it did not."""
+    """Return where the grammar first failed, in words; empty if it did not."""
     if not root.has_error:
         return ""
     node = root
@@ -215,13 +215,13 @@ _FURTHEST = 120
 _LONGEST = 2_000
 _LINE = re.compile(r"\s*(?://[/!]?|#['#!]?|--)(?!\w*\[) ?")
 _SKIPPED = re.compile(r"\s*(?:@\w[\w.]*(?:\(.*\))?|#\[.*\]|\[\[.*\]\]|template\s*<.*>|__\w+__(?:\(.*\))?)\s*$")
-"""What may stand between a comment and what it documents: annotations, attributes, a template's head."""
+"""Lines between a comment and the definition that it documents: annotations, attributes, a template head."""
 _BORDER = re.compile(r"^\s*(?:/\*+!?|\*+/|\*(?!\*)) ?|\s*\*+/\s*$")
 _DIRECTIVES = ("#include", "#define", "#if", "#endif", "#else", "#elif", "#pragma", "#undef", "#error", "#line")
 
 
 def comment_above(lines: Sequence[str], line: int, *, quoted: bool = False) -> str:
-    """The comment that ends right above a line (from 1), without its marks; `quoted` takes a string as one (Julia)."""
+    """Return the comment right above a line (from 1), without its marks; `quoted` accepts a string (Julia)."""
     at = line - 2
     lowest = max(0, at - _FURTHEST)
     while at >= lowest and _SKIPPED.match(lines[at]):
@@ -237,21 +237,21 @@ def comment_above(lines: Sequence[str], line: int, *, quoted: bool = False) -> s
 
 
 def _line_comments(lines: Sequence[str], at: int, lowest: int) -> str:
-    found: list[str] = []
+    comment: list[str] = []
     while at >= lowest and (mark := _LINE.match(lines[at])) and not lines[at].lstrip().startswith(_DIRECTIVES):
-        found.append(lines[at][mark.end() :].rstrip())
+        comment.append(lines[at][mark.end() :].rstrip())
         at -= 1
-    return "\n".join(reversed(found)).strip()[:_LONGEST]
+    return "\n".join(reversed(comment)).strip()[:_LONGEST]
 
 
 def _block_comment(lines: Sequence[str], at: int, lowest: int) -> str:
-    found: list[str] = []
+    comment: list[str] = []
     while at >= lowest:
-        found.append(_BORDER.sub("", lines[at]).rstrip())
+        comment.append(_BORDER.sub("", lines[at]).rstrip())
         opened = lines[at].find("/*")
         if opened >= 0:
             alone = not lines[at][:opened].strip()
-            return "\n".join(reversed(found)).strip()[:_LONGEST] if alone else ""
+            return "\n".join(reversed(comment)).strip()[:_LONGEST] if alone else ""
         at -= 1
     return ""
 
@@ -260,13 +260,13 @@ def _string_above(lines: Sequence[str], at: int, lowest: int) -> str:
     last = lines[at].strip()
     if not last.endswith('"""'):
         return last.strip('"')[:_LONGEST] if last.startswith('"') else ""
-    found = [last[:-3]]
+    parts = [last[:-3]]
     if last.startswith('"""') and len(last) >= 6:
         return last[3:-3].strip()[:_LONGEST]
     while (at := at - 1) >= lowest:
         opened = lines[at].find('"""')
         if opened >= 0:
-            found.append(lines[at][opened + 3 :])
-            return "\n".join(part.rstrip() for part in reversed(found)).strip()[:_LONGEST]
-        found.append(lines[at])
+            parts.append(lines[at][opened + 3 :])
+            return "\n".join(part.rstrip() for part in reversed(parts)).strip()[:_LONGEST]
+        parts.append(lines[at])
     return ""

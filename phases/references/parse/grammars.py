@@ -1,8 +1,8 @@
-"""What the grammars call the things that we call symbols, one query a language.
+"""Tree-sitter queries for symbols, one per language.
 
-A capture names the kind of the symbol that its node is. Beside it: `name` (the node with the name), `declarator` (the C family
-wraps names), `body` (where the signature ends), `receiver` (whose method it is), `scope` (no symbol, but what stands in it
-belongs to it).
+A capture is named after the kind of symbol that its node is. Other captures: `name` (the node of the name), `declarator` (the
+C family wraps names), `body` (where the signature ends), `receiver` (the type of a method), `scope` (an enclosing scope
+without a symbol).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ class Grammar(NamedTuple):
     """A grammar and what is asked of it."""
 
     words: str
-    """The language, for people."""
+    """Name of the language for messages."""
     package: str
     """The module that has the grammar; its distribution has the same name with hyphens."""
     query: str

@@ -78,14 +78,14 @@ class Target:
 
     scheme: str
     host: str
-    """In ASCII and without brackets."""
+    """Host in ASCII and without brackets."""
     port: int
     path: str
-    """With the query, and percent-encoded where it is not ASCII."""
+    """Path with the query, percent-encoded where it is not ASCII."""
 
     @property
     def authority(self) -> str:
-        """Host and port as the Host header has them."""
+        """Return host and port in the form of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -116,7 +116,7 @@ def target_of(url: str, *, private: bool = False) -> Target:
 
 
 def printable_url(url: str) -> str:
-    """A URL for people to read: without passwords, on one line, and not too long."""
+    """Return a URL for display: without passwords, on one line, and bounded."""
     bare = re.sub(r"//[^/?#]*@", "//…@", url[:2000])
     plain = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in bare)
     return plain if len(plain) <= _LONGEST_SHOWN else plain[:_LONGEST_SHOWN] + "…"

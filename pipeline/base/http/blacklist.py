@@ -1,4 +1,4 @@
-"""Addresses that the user does not want fetched: a repository, a page, a whole host, whichever way they are written.
+"""Apply the user's blacklist of addresses: a repository, a page, or a whole host, in any spelling.
 
 A line is an address (https://github.com/owner/name), a host (example.org, which means those below it too), or a repository
 (owner/name, on any host). What leads there by a redirect is refused like what names it.

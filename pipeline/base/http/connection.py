@@ -1,4 +1,4 @@
-"""Ask one web server one question, at an address that was checked, within limits of time and bytes.
+"""Send one request to one web server, at a checked address, within limits of time and bytes.
 
 Downloads come through here. The models' SDKs bring a client of their own, which
 phases/llm/adapters/connection.py limits.
@@ -123,7 +123,7 @@ class _DeadlineReader(io.RawIOBase):
         self._connection, self._options = connection, options
 
     def makefile(self, mode: str) -> io.BufferedReader:
-        """The bytes as a file, as the library asks a socket for it."""
+        """Return the bytes as a file, as the library asks a socket for it."""
         return io.BufferedReader(self, _PIECE)
 
     def readable(self) -> bool:
@@ -194,7 +194,7 @@ def _read_pieces(response: HTTPResponse) -> Iterator[bytes]:
 
 
 def _gunzip_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Undoes gzip, a bounded piece at a time. The stream ends where it says so, and only padding may follow."""
+    """Decompress gzip, a bounded piece at a time. Only padding may follow the stream's end."""
     decoder = zlib.decompressobj(wbits=31)
     for piece in pieces:
         rest, full = piece, True

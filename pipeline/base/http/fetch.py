@@ -114,7 +114,7 @@ def _save_pieces(pieces: Iterator[bytes], to: str) -> tuple[int, str]:
 
 @contextmanager
 def _on_disk(path: str) -> Iterator[None]:
-    """Trouble in here is the disk's, not the network's."""
+    """Turn errors in here into errors of the disk, not the network."""
     try:
         yield
     except OSError as error:

@@ -13,7 +13,7 @@ from pipeline.base.http.connection import ClientOptions, RequestFailed, addresse
 from pipeline.base.http.fetch import DownloadError, DownloadLimits, DownloadRequest, get_answer, media_type
 from pipeline.base.http.proxy import Proxy
 
-BY_HAND = "clone it by hand, and give the folder"
+BY_HAND = "clone it by hand, and give the directory"
 _QUESTION = "/info/refs?service=git-upload-pack"
 _ANSWER = "application/x-git-upload-pack-advertisement"
 _REFUSALS = {

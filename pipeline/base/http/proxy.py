@@ -59,7 +59,7 @@ class Proxy(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Host and port, and where that was said; without a password."""
+        """Return host, port and the origin of the setting, without a password."""
         return f"{_with_port(self.host, self.port)} ({self.said_by})" if self.host else f"in {self.said_by}"
 
     @property

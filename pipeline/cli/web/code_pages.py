@@ -1,4 +1,4 @@
-"""The pages of what was made: the trace of each requirement, the paper's tables, the costs, the files and the log."""
+"""Pages on the results: the trace of each requirement, the paper's tables, the costs, the files and the log."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from contextlib import suppress
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from phases.evidence.demands import demands_of
-from phases.evidence.locate import find_tests, read_sources
+from phases.evidence.locate import demands_of, find_tests, read_sources
 from phases.evidence.places import Place, split_lines
 from phases.evidence.traceability import count_evidence, describe_evidence, describe_judgement, open_requirements
 from phases.pages.results_page import describe_results
@@ -94,7 +93,7 @@ def show_panes(site: Site, request: PageRequest) -> WebFile:
 
 
 def show_results(site: Site, request: PageRequest) -> HtmlPage:
-    """The paper's tables beside ours, cell by cell."""
+    """Show the paper's tables next to ours, cell by cell."""
     store = site.open(request.route["task"])
     head = {**head_of(site, store), "tab": "results"}
     if not store.exists("results.json"):
@@ -134,7 +133,6 @@ def _about(store: TaskStore, path: str) -> str:
 
 
 def show_files(site: Site, request: PageRequest) -> HtmlPage:
-    """Every file of the task."""
     store = site.open(request.route["task"])
     files = sorted(_list_files(store), key=lambda file: ("/" in file.path, file.path))
     parts = [(name, list(rows)) for name, rows in groupby(files, key=lambda file: file.path.rpartition("/")[0])]
@@ -156,7 +154,7 @@ def _read(store: TaskStore, path: str, most: int) -> bytes:
 
 
 def show_file(site: Site, request: PageRequest) -> HtmlPage | WebFile:
-    """One file as text, whatever it is; or to be saved."""
+    """Show one file as text, or send it as a download."""
     store = site.open(request.route["task"])
     file = _find_file(store, request.route["mark"])
     data = _read(store, file.path, _LARGEST_FILE)
@@ -183,7 +181,7 @@ def send_zip(site: Site, request: PageRequest) -> WebFile:
 
 
 def show_log(site: Site, request: PageRequest) -> HtmlPage:
-    """The newest lines of the log, by level and word."""
+    """Show the newest lines of the log, by level and word."""
     store = site.open(request.route["task"])
     level, words = request.query.get("level", "INFO"), request.query.get("find", "").casefold()
     rows = [row for row in _read_log(store) if level == "ALL" or row["level"] not in ("DEBUG", "TRACE")]

@@ -25,7 +25,7 @@ class Ended(NamedTuple):
     code: int | None
     """None: it is at work."""
     text: str
-    """The end of what it printed."""
+    """End of its output."""
 
 
 def start_command(arguments: Sequence[str]) -> Ended:

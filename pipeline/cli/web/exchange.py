@@ -23,7 +23,7 @@ class NotThere(PipelineError):
 
 
 class Upload(NamedTuple):
-    """A file that was sent. Its name is the client's word, and only ever made safe."""
+    """An uploaded file. Its name is untrusted, and only ever made safe."""
 
     name: str
     file: BinaryIO
@@ -31,7 +31,7 @@ class Upload(NamedTuple):
 
 class PageRequest(NamedTuple):
     route: Mapping[str, str]
-    """The parts of the path that the route leaves open."""
+    """Variable parts of the path."""
     query: Mapping[str, str]
     form: Mapping[str, str] = {}
     uploads: Sequence[Upload] = ()
@@ -56,16 +56,16 @@ class WebFile(NamedTuple):
     name: str = ""
     """File name for a download; empty for a page."""
     is_frame: bool = False
-    """A page that we wrote for a file: shown in a frame without an origin, where it may do nothing."""
+    """True for a page of a file: it is shown in a frame without an origin or permissions."""
     lasts: bool = False
-    """Its address is the digest of its content, so the browser may keep it."""
+    """True if its address is the digest of its content, so that the browser may cache it."""
 
 
 WebAnswer = HtmlPage | SeeOther | WebFile
 
 
 class Site:
-    """The tasks of one directory, and what the pages share."""
+    """Tasks of one directory, and the shared state of the pages."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings

@@ -25,7 +25,7 @@ FRAME_POLICY = (
     "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; frame-ancestors 'self'; "
     "base-uri 'none'"
 )
-"""Of a page that the browser shows in a frame without an origin: it runs nothing and reaches nothing."""
+"""Policy of a page in a frame without an origin: it runs nothing and reaches nothing."""
 FRAME_MARK = b"x-pipeline-frame"
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -37,13 +37,13 @@ _HEADERS = (
 )
 _HOST = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:[0-9]{1,5})?")
 _BODY_SECONDS = 20.0
-"""A client that sends nothing for so long is left."""
+"""Time limit of a client that sends nothing."""
 _GUESSES, _GUESS_SECONDS = 20, 60.0
 _MOST_HEADERS = 100
 
 
 class Guard:
-    """Lets through what this user's browser asks on its own account. `largest` is the largest body, in bytes."""
+    """Filter that passes the requests of this user's browser. `largest` is the largest body, in bytes."""
 
     def __init__(self, inner: AsgiApp, *, port: int, largest: int, token: str = "") -> None:
         self.token = token or secrets.token_urlsafe(32)

@@ -1,4 +1,4 @@
-"""The page of an agent at work: its turns as they come, what they cost, and on top the check that fails."""
+"""Page of an agent at work: its turns as they come, their costs, and on top the failing check."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def show_state(site: Site, request: PageRequest) -> HtmlPage:
 
 
 def _since(store: TaskStore, turns: Sequence[Row], first: int) -> dict[str, Any]:
-    """The turns from there on; the last one apart while it is at work, because it will be shown again."""
+    """Return the turns from there on; the last one apart while it runs, because it will be shown again."""
     whole = [turn for turn in turns if turn["whole"]]
     return {
         "turns": whole[first:],

@@ -1,4 +1,4 @@
-"""The page of one task: where it stands, what is next, its phases as a graph, and the buttons that start commands."""
+"""Page of one task: its state, the next step, its phases as a graph, and the buttons that start commands."""
 
 from __future__ import annotations
 
@@ -72,7 +72,6 @@ _TABS = {"plan": "initial_plan.txt", "live": "journal.jsonl", "trace": "traceabi
 
 
 def show_task(site: Site, request: PageRequest) -> HtmlPage:
-    """The page."""
     return HtmlPage("overview.html", _describe(site, site.open(request.route["task"])))
 
 

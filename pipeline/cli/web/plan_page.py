@@ -1,4 +1,4 @@
-"""The page of a plan: each row beside its page of the paper, to be struck, added to, changed, approved or rejected."""
+"""Page of a plan: each row next to its page of the paper, to be removed, added to, changed, approved or rejected."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ _notes: Newest[list[str]] = Newest(200)
 
 
 def show_plan(site: Site, request: PageRequest) -> HtmlPage:
-    """The plan as it is now."""
     store = site.open(request.route["task"])
     head = head_of(site, store)
     if not store.exists(PLAN):
@@ -69,7 +68,7 @@ def show_plan(site: Site, request: PageRequest) -> HtmlPage:
 
 
 def _note_packages(store: TaskStore) -> list[str]:
-    """Kept for a minute: which packages are installed is asked of a process."""
+    """Describe the packages, at most once a minute: that takes a process."""
     signature = (store.digest(PLAN), int(time.monotonic()) // _OLD)
     return _notes.get(store.root, signature, lambda: note_packages(store))
 
@@ -106,7 +105,7 @@ def _has_quote(plan: Row, name: str) -> bool:
 
 
 def show_sheet(site: Site, request: PageRequest) -> WebFile:
-    """The picture of a page."""
+    """Send the picture of a page."""
     _, _, picture = _find_picture(site.open(request.route["task"]), request)
     return WebFile(picture.png, "image/png", lasts="v" in request.query)
 
@@ -137,7 +136,7 @@ def _find_places(source: str, digest: str, plan: Row) -> Mapping[str, Sequence[Q
 
 
 def decide(site: Site, request: PageRequest) -> SeeOther:
-    """Has `review` do what the form says, with the plan that the form was made of and no other."""
+    """Apply the form by `review`, to the very plan that the form was made of."""
     store, form = site.open(request.route["task"]), request.form
     here, digest = f"/t/{store.id}/plan", form.get("digest", "")
     if not _DIGEST.fullmatch(digest):

@@ -1,4 +1,4 @@
-"""The templates of the page, beside those that pages of one file have."""
+"""Templates of the pages, in addition to those of the one-file pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def build_templates() -> shared.Templates:
 
 
 def write_money(usd: float) -> str:
-    """Dollars, to the cent; less than one in full."""
+    """Format dollars, to the cent; less than one cent in full."""
     return "$0" if not usd else f"${usd:.4f}" if usd < 0.01 else f"${usd:,.2f}"
 
 

@@ -1,4 +1,4 @@
-"""The server: takes requests with Starlette, hands them to the plain functions of the pages, and sends what these answer."""
+"""Serve the pages: take requests with Starlette, call the plain functions of the pages, and send their answers."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ class Streams:
 
 
 class Listening(NamedTuple):
-    """A server that is ready to begin."""
+    """A server that is ready to start."""
 
     address: str
-    """With its key."""
+    """Address with the key."""
     server: uvicorn.Server
     socket: socket.socket
 
@@ -100,7 +100,6 @@ def listen(site: Site, port: int) -> Listening:
 
 
 def build_app(site: Site, port: int) -> Guard:
-    """The pages behind their guard."""
     templates, streams = build_templates(), Streams()
     routes = [
         Route(path, partial(_handle, handler, site, templates), methods=[method]) for method, path, handler in ROUTES

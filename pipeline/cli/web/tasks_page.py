@@ -1,4 +1,4 @@
-"""The first page: every task with what it waits for and what it cost, and the form that begins a run."""
+"""First page: every task with its state and cost, and the form that starts a run."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def read_title(store: TaskStore) -> str:
 
 
 def describe_bar(store: TaskStore, report: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Number, name and state of each phase that the task has."""
+    """Return number, name and state of each phase of the task."""
     settings = store.load("task.json")["settings"]
     phases = [phase for phase in store.graph.phases if phase.is_selected(settings) or phase.number in store.stamps]
     states = {number: stamp.status for number, stamp in store.stamps.items()}

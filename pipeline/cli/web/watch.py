@@ -61,7 +61,7 @@ def task_signature(root: str) -> Signature:
 
 
 def list_signature(folder: str) -> Signature:
-    """The same of the list of tasks."""
+    """Return a value that changes with the list of tasks."""
     return file_signature(os.path.join(folder, CATALOG))
 
 
