@@ -1,4 +1,4 @@
-"""All attempts to have the work accepted, read from the journal: for acceptance.json, and for people."""
+"""Report every attempt to have the work accepted, from the journal: for acceptance.json and for people."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def format_attempts(attempts: Sequence[Row], verdict: str) -> list[str]:
         counts = attempt["claimed"] and attempt["decision"] in ("continued", "accepted")
         number, again = (number + 1, "") if counts else (number, " again")
         for hook in attempt["hooks"]:
-            said = hook["fact"] if hook["status"] != PASS else "; ".join(hook["notes"])
-            lines.append(f"  {_MARKS[hook['status']]:<8} {hook['hook']:<24} {_shorten_line(said)}".rstrip())
+            text = hook["fact"] if hook["status"] != PASS else "; ".join(hook["notes"])
+            lines.append(f"  {_MARKS[hook['status']]:<8} {hook['hook']:<24} {_shorten_line(text)}".rstrip())
             if hook["status"] != PASS:
                 lines += [f"           {line[:_WIDTH]}" for line in _last_lines(hook["reason"])]
                 lines += [f"           all of it: {hook['log']}"] if hook["log"] else []
@@ -110,8 +110,8 @@ def _other_hooks(hooks: Sequence[Row], key: str) -> list[Row]:
 
 
 def _hook_row(key: Row, result: Row) -> dict[str, Any]:
-    kept = {name: result[name] for name in ("status", "fact", "reason", "exit_code", "notes", "log", "wrote")}
-    return {"hook": key["hook"], **kept}
+    fields = {name: result[name] for name in ("status", "fact", "reason", "exit_code", "notes", "log", "wrote")}
+    return {"hook": key["hook"], **fields}
 
 
 def _decision_fields(verdict: Row) -> dict[str, Any]:
@@ -147,8 +147,8 @@ def _file_lines(attempt: Row) -> list[str]:
         return [f"  changed during the run, and decides about acceptance: {', '.join(attempt['tampered'])}"]
     if attempt["changed"]:
         deciding = deciding_files([attempt])
-        told = [f"  of these, {', '.join(deciding)} decide what the checks mean"] if deciding else []
-        return [f"  {len(attempt['files'])} files have changed since the run began", *told]
+        notes = [f"  of these, {', '.join(deciding)} decide what the checks mean"] if deciding else []
+        return [f"  {len(attempt['files'])} files have changed since the run began", *notes]
     return ["  nothing has changed since the run began: the hooks for changes are not run"]
 
 
@@ -156,8 +156,8 @@ def _gate_lines(attempt: Row) -> list[str]:
     if not attempt["gate"]:
         return []
     failed = [row for row in attempt["gate"]["results"] if not row["passed"]]
-    told = "; ".join(f"{row['name']}: {row['reason']}" for row in failed) or "all prechecks passed"
-    return [f"  {'blocked' if failed else 'passed':<8} {'gate':<24} {told}"]
+    summary = "; ".join(f"{row['name']}: {row['reason']}" for row in failed) or "all prechecks passed"
+    return [f"  {'blocked' if failed else 'passed':<8} {'gate':<24} {summary}"]
 
 
 def _shorten_line(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The chain: a request to accept the work meets the hooks, then the gate.
+"""Decide a completion request: the hooks first, then the gate.
 
 Each step is a row of the journal, so a run that was cut off goes on in the middle of it, and a hook that gave its verdict on
 a tree is not asked again about that tree. On the disk the rows are called `look` (the attempt's snapshot), `hook` and `verdict`.
@@ -220,10 +220,10 @@ class Chain:
         why = "" if verified else f", not verified: {decision['verification']['why']}"
         detail = decision["detail"] or decision["stop"]
         refused = f"not accepted by {decision['source'] or 'a hook'}: {detail}"
-        said = (
+        message = (
             f"accepted{why}" if status == "accepted" else "the checks pass, and advice is given" if advised else refused
         )
-        logger.info("attempt {} of {}: {}", number, request.most + 1, said.split("\n")[0][:300])
+        logger.info("attempt {} of {}: {}", number, request.most + 1, message.split("\n")[0][:300])
         self.events.emit(
             "acceptance_decided",
             attempt=number,
@@ -351,10 +351,10 @@ def _refuse_writer(hook: Hook, result: HookResult, wrote: list[str], *, last: bo
     if not wrote or result.status in (STOP, FAILED) or (hook.allow_writes and not last):
         return result
     names = ", ".join(wrote[:_NAMED]) + (f" and {len(wrote) - _NAMED} more" if len(wrote) > _NAMED else "")
-    told = f"files were modified by hook {hook.key}: {names}"
+    reason = f"files were modified by hook {hook.key}: {names}"
     if hook.allow_writes:
-        told = f"hook {hook.key} changes files each time it runs: {names}"
-    return result._replace(status=BLOCK, reason="\n".join(filter(None, [told, result.reason])))
+        reason = f"hook {hook.key} changes files each time it runs: {names}"
+    return result._replace(status=BLOCK, reason="\n".join(filter(None, [reason, result.reason])))
 
 
 def _state_fact(hook: Hook, result: HookResult) -> str:

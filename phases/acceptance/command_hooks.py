@@ -1,4 +1,4 @@
-"""Run a command hook and read its verdict. A missing program is not a verdict."""
+"""Run a command hook as a bounded process, and read its verdict from exit code and JSON. A missing program is not a verdict."""
 
 from __future__ import annotations
 
@@ -127,8 +127,9 @@ def judge_outcome(ran: ProcessOutcome, hook: Hook, workspace: str, path: str | N
         name = str(found[found.lastgroup or 0])
         if _is_program_of(hook, name, workspace) and _is_not_installed(name, found.lastgroup == "module", path):
             line = result.tail[: found.end()].rpartition("\n")[2].strip()
-            told = f"hook {hook.key} exited with code {ran.exit_code} because a program is missing: {name} is not installed here"
-            return result._replace(status=FAILED, reason=f"{told} ({strip_control(line, _LONGEST_QUOTE)})")
+            code = f"hook {hook.key} exited with code {ran.exit_code}"
+            message = f"{code} because a program is missing: {name} is not installed here"
+            return result._replace(status=FAILED, reason=f"{message} ({strip_control(line, _LONGEST_QUOTE)})")
     return result
 
 
@@ -193,8 +194,8 @@ def environment_of(
 ) -> dict[str, str]:
     """Return the environment of one hook: the user's without secrets, then the hook's `env`, then `added`."""
     dropped = dropped_names(own, secret_names=secret_names, hook=hook)
-    kept = {name: value for name, value in own.items() if name not in dropped}
-    return {**kept, **hook.env, **added}
+    given = {name: value for name, value in own.items() if name not in dropped}
+    return {**given, **hook.env, **added}
 
 
 def dropped_names(own: Mapping[str, str], *, secret_names: Collection[str], hook: Hook) -> tuple[str, ...]:
@@ -256,8 +257,8 @@ def _plain_reply(ran: ProcessOutcome, hook: Hook, point: HookPoint) -> HookResul
 def _judge_object(reply: Mapping[str, Any], hook: Hook, point: HookPoint) -> HookResult:
     if reply.get("continue") is False:  # it wins over everything, also over what is wrong with the rest
         reason = reply.get("stopReason")
-        told = strip_control(reason, MOST_TEXT).strip() if isinstance(reason, str) else ""
-        return HookResult(STOP, told or f"hook {hook.key} stopped the run", message=_message_of(reply))
+        text = strip_control(reason, MOST_TEXT).strip() if isinstance(reason, str) else ""
+        return HookResult(STOP, text or f"hook {hook.key} stopped the run", message=_message_of(reply))
     faults = list(_reply_faults(reply))
     if faults and hook.exit_policy == CLAUDE:
         raise _Misunderstood(faults[0])
@@ -271,11 +272,11 @@ def _judge_object(reply: Mapping[str, Any], hook: Hook, point: HookPoint) -> Hoo
     )
     result = HookResult(PASS, message=_message_of(reply), context=_text_of(specific, "additionalContext"), notes=notes)
     if reply.get("decision") in _DENIES:
-        told = f"its answer has the decision {reply['decision']!r} without a reason"
+        text = f"its answer has the decision {reply['decision']!r} without a reason"
         reason = _text_of(reply, "reason")
         if not reason and hook.exit_policy == CLAUDE:
-            raise _Misunderstood(told)
-        return result._replace(status=BLOCK, reason=reason or f"hook {hook.key} exited with 0, and {told}")
+            raise _Misunderstood(text)
+        return result._replace(status=BLOCK, reason=reason or f"hook {hook.key} exited with 0, and {text}")
     if point.name == BEFORE_TOOL and specific.get(_PERMISSION) == "deny":
         reason = _text_of(specific, "permissionDecisionReason") or f"hook {hook.key} denies this call"
         return result._replace(status=BLOCK, reason=reason)
@@ -301,8 +302,8 @@ def _reply_faults(reply: Mapping[str, Any]) -> Iterator[str]:
     known = (*_DENIES, *_ALLOWS)
     for decision in (reply.get("decision"), specific.get(_PERMISSION)):
         if decision and isinstance(decision, str) and decision not in known:
-            told = strip_control(decision, _LONGEST_QUOTE)
-            yield f"its answer has the decision {told!r}, which is none of {', '.join(known)}"
+            shown = strip_control(decision, _LONGEST_QUOTE)
+            yield f"its answer has the decision {shown!r}, which is none of {', '.join(known)}"
 
 
 def _update_notes(reply: Mapping[str, Any], specific: Mapping[str, Any]) -> list[str]:
@@ -359,25 +360,25 @@ def _judge_exit(ran: ProcessOutcome, hook: Hook, point: HookPoint, printed: str)
     if ran.fault:
         return HookResult(FAILED, f"{name} could not be run: {strip_control(ran.fault, MOST_TEXT)}")
     if ran.timed_out:
-        told = f"{name} timed out after {hook.seconds:g} s"
-        return HookResult(BLOCK, _join_texts(told, printed)) if hook.timeout_blocks else HookResult(FAILED, told)
+        message = f"{name} timed out after {hook.seconds:g} s"
+        return HookResult(BLOCK, _join_texts(message, printed)) if hook.timeout_blocks else HookResult(FAILED, message)
     if ran.signal is not None or ran.exit_code is None:
         return HookResult(FAILED, f"{name} was ended by {_signal_name(ran.signal)}{_last_words(printed)}")
     if ran.exit_code == 0:
         return (
             HookResult(PASS) if hook.sandbox else judge_reply(ran, hook, point)
         )  # in the sandbox exit codes alone count
-    told = f"exited with code {ran.exit_code}"
+    message = f"exited with code {ran.exit_code}"
     # The shell says so of a mistyped command: that is a broken hook, not a verdict on the code.
     if ran.exit_code in (_NOT_EXECUTABLE, _NOT_FOUND):
-        return HookResult(FAILED, f"{name} {told}: its command cannot be run{_last_words(printed)}")
+        return HookResult(FAILED, f"{name} {message}: its command cannot be run{_last_words(printed)}")
     if ran.exit_code in _blocking_codes(hook, ran.exit_code):
         silent = "and wrote no reason to standard error" if printed.strip() else "without output"
-        return HookResult(BLOCK, _block_reason(ran, hook, printed) or f"{name} {told} {silent}")
+        return HookResult(BLOCK, _block_reason(ran, hook, printed) or f"{name} {message} {silent}")
     if hook.exit_policy == CLAUDE:
-        fault = f"{name} {told}{_last_words(printed)}"
+        fault = f"{name} {message}{_last_words(printed)}"
         return HookResult(PASS, notes=(f"hook_failed: {fault}",), fault=fault)
-    return HookResult(FAILED, f"{name} {told}, which is not a verdict{_last_words(printed)}")
+    return HookResult(FAILED, f"{name} {message}, which is not a verdict{_last_words(printed)}")
 
 
 def _blocking_codes(hook: Hook, code: int) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""The gate: whether the work is finished by its own account. It judges no file, no command, no right or wrong."""
+"""Decide whether the work is finished by its own account. No file or command is judged."""
 
 from __future__ import annotations
 
@@ -178,8 +178,8 @@ def _make_decision(
         )
     if report.stop_reason in (TODO_FAILED, TODO_WAITING):
         return _stop_decision(report.stop_reason, report.summary, verification, report)
-    told = (Reason("gate", gate_rejection_text(report), "", ""),)
-    return {**_refusal_decision(request, context, "gate", told, (), verification), "gate": _gate_row(report)}
+    rejected = (Reason("gate", gate_rejection_text(report), "", ""),)
+    return {**_refusal_decision(request, context, "gate", rejected, (), verification), "gate": _gate_row(report)}
 
 
 def _advice_of(outcomes: Mapping[str, Outcome]) -> str:

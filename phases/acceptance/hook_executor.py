@@ -1,4 +1,4 @@
-"""Runs one hook, whatever its kind: again where it broke at the gate, downgraded where it may not block, reported as events."""
+"""Run one hook of any kind: retry it at the gate, downgrade a block that has no effect, and emit events."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ class HookExecutor:
 
     def _report(self, hook: Hook, occasion: Occasion, result: HookResult) -> None:
         who = _hook_fields(hook, occasion)
-        told = {
+        fields = {
             **who,
             "status": result.status,
             "message": result.message or result.reason,
@@ -213,9 +213,9 @@ class HookExecutor:
             "{} at {}: {} ({:.1f} s) {}", hook.key, occasion.point, _ending_of(result), result.seconds, result.reason
         )
         if result.status == FAILED or result.fault:
-            self._events.emit("hook_failed", **told, error=result.reason or "; ".join(result.notes))
+            self._events.emit("hook_failed", **fields, error=result.reason or "; ".join(result.notes))
         else:
-            self._events.emit("hook_finished", **told)
+            self._events.emit("hook_finished", **fields)
         if note := result.downgraded:
             self._events.emit("hook_downgraded", **who, original_status=BLOCK, block_downgraded=True, message=note)
         if result.status == BLOCK:
@@ -312,10 +312,10 @@ def _require_file(hook: Hook, root: str) -> HookResult:
     fault = file_fault(root, path) if path else "is not a path"
     if fault is None:
         return HookResult(PASS)
-    told = f"the required file {_clean_text(path)} {fault}"
+    words = f"the required file {_clean_text(path)} {fault}"
     message = _clean_text(hook.params.get("message"))
     status = BLOCK if hook.point == ACCEPT_GATE else FAILED
-    return HookResult(status, f"{message} ({told})" if message else told)
+    return HookResult(status, f"{message} ({words})" if message else words)
 
 
 def _warn_on_tool(params: Mapping[str, Any], tool_name: str) -> HookResult:
@@ -350,8 +350,8 @@ class HookEvents:
     def emit(self, event: str, **fields: Any) -> None:
         """Adds one line. Texts are cut at 4 KiB."""
         at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        kept = self._clean(fields)
-        cut = {name: value[:_LONGEST_EVENT] if isinstance(value, str) else value for name, value in kept.items()}
+        cleaned = self._clean(fields)
+        cut = {name: value[:_LONGEST_EVENT] if isinstance(value, str) else value for name, value in cleaned.items()}
         with contextlib.suppress(StorageError, OSError):
             self._in_place()
             make_directory(self._folder)

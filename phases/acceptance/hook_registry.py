@@ -99,8 +99,8 @@ def register_hooks(setting: HookSetting, workspace: str, *, trust_now: bool = Fa
     named = {path: ABSENT for hook in own for path in script_paths_of(hook, workspace)}
     for hook in own:
         named.update(hash_scripts(hook, workspace))
-    told = f"trusted hooks of the workspace have changed since they were trusted ({repo.reason})"
-    return HookRegistry((CODE, *own, *repo.hooks), repo, named, trusted, told if repo.state == MODIFIED else "")
+    changed = f"trusted hooks of the workspace have changed since they were trusted ({repo.reason})"
+    return HookRegistry((CODE, *own, *repo.hooks), repo, named, trusted, changed if repo.state == MODIFIED else "")
 
 
 def _refuse_untrusted(repo: RepoHooks, *, stops: bool) -> None:

@@ -90,18 +90,18 @@ def plan_todos(plan: _Row) -> tuple[Todo, ...]:
 
 def todo_rows(todos: Iterable[Todo]) -> list[dict[str, Any]]:
     """Return the list for implementation.json."""
-    return [{"id": row.id, "content": row.content, "status": row.status, "required": row.counts} for row in todos]
+    return [{"id": todo.id, "content": todo.content, "status": todo.status, "required": todo.counts} for todo in todos]
 
 
 def summarize_todos(todos: Sequence[Todo]) -> dict[str, int]:
     """Count the todos and the states of the required ones. A replaced todo does not count as failed."""
-    required = [row for row in todos if row.counts]
+    required = [todo for todo in todos if todo.counts]
     return {
         "total": len(todos),
         "required_total": len(required),
-        "required_completed": sum(row.status == COMPLETED for row in required),
+        "required_completed": sum(todo.status == COMPLETED for todo in required),
         "required_failed": len(find_failed(todos)),
-        "required_open": sum(row.open for row in required),
+        "required_open": sum(todo.open for todo in required),
     }
 
 
@@ -129,16 +129,16 @@ def _change_one(todos: tuple[Todo, ...], given: _Row) -> tuple[Todo, ...]:
         return (*todos, _add_todo(todos, given, patch))
     old = _find_todo(todos, given)
     if action == _REMOVE:
-        return tuple(row for row in todos if row is not old)
+        return tuple(todo for todo in todos if todo is not old)
     if patch.pop("id", old.id) != old.id:
         raise TodoError(INVALID, "an id never changes")
     new = _step_todo(old, {**patch, **_read_arguments(action, given, patch)})
     new = replace(new, revision=old.revision + 1)
-    return tuple(new if row is old else row for row in todos)
+    return tuple(new if todo is old else todo for todo in todos)
 
 
 def _add_todo(todos: tuple[Todo, ...], given: _Row, patch: dict[str, Any]) -> Todo:
-    taken = {row.id for row in todos}
+    taken = {todo.id for todo in todos}
     name = parse_id("id", given["id"]) if "id" in given else patch.get("id") or fresh_id({*taken})
     if name in taken:
         raise TodoError(DUPLICATE, f"there is a todo {name} already; leave `id` out to get a new one")
@@ -152,9 +152,9 @@ def _find_todo(todos: tuple[Todo, ...], given: _Row) -> Todo:
     if "id" not in given:
         raise TodoError(INVALID, f"`{given['action']}` needs the `id` of a todo")
     name, expected = parse_id("id", given["id"]), given.get("expected_revision", 0)
-    found = next((row for row in todos if row.id == name), None)
+    found = next((todo for todo in todos if todo.id == name), None)
     if found is None:
-        there = ", ".join(row.id for row in todos) or "none, the list is empty"
+        there = ", ".join(todo.id for todo in todos) or "none, the list is empty"
         raise TodoError(NOT_FOUND, f"there is no todo {name}; there are: {there}")
     if not isinstance(expected, (int, float)) or isinstance(expected, bool):
         raise TodoError(INVALID, "`expected_revision` must be a whole number")
@@ -167,14 +167,14 @@ def _read_arguments(action: str, given: _Row, patch: _Row) -> dict[str, Any]:
     """Read the arguments other than the patch."""
     if action == _SET and "status" not in given:
         raise TodoError(INVALID, "`set_status` needs a `status`")
-    told: dict[str, Any] = {"status": parse_status("status", given["status"])} if "status" in given else {}
+    fields: dict[str, Any] = {"status": parse_status("status", given["status"])} if "status" in given else {}
     if action in _STEPS:
-        told = {"status": _STEPS[action]}
+        fields = {"status": _STEPS[action]}
     if "reason" in given:
         reason = parse_text("reason", given["reason"])
-        is_wait = {**patch, **told}.get("status") == BLOCKED and reason in BLOCKED_REASONS
-        told["blocked_reason" if is_wait else "failure_reason"] = reason
-    return told
+        is_wait = {**patch, **fields}.get("status") == BLOCKED and reason in BLOCKED_REASONS
+        fields["blocked_reason" if is_wait else "failure_reason"] = reason
+    return fields
 
 
 def _step_todo(old: Todo, fields: _Row) -> Todo:
@@ -231,9 +231,9 @@ def _parse_rows(given: Any) -> list[_Fields]:
 
 def _find_ended(todos: Sequence[Todo]) -> dict[str, Todo]:
     """Return the ended todos of the agent that may be restarted: those that replace nothing required."""
-    kept = find_protected(todos)
-    own = (row for row in todos if row.owner_type in (AGENT, SUBAGENT) and row.id not in kept)
-    return {row.id: row for row in own if row.status in FINAL}
+    protected = find_protected(todos)
+    own = (todo for todo in todos if todo.owner_type in (AGENT, SUBAGENT) and todo.id not in protected)
+    return {todo.id: todo for todo in own if todo.status in FINAL}
 
 
 def _match_rows(todos: Sequence[Todo], rows: Sequence[_Fields], ended: Collection[str]) -> list[Todo | None]:
@@ -286,14 +286,14 @@ def _update_todo(old: Todo | None, fields: _Fields) -> Todo:
 
 def _still_linked(todos: Sequence[Todo], ended: Mapping[str, Todo], made: Sequence[Todo]) -> list[Todo]:
     """Return the ended todos that are missing from the new list but linked from it."""
-    there, kept = {row.id for row in made}, list[Todo]()
+    there, linked = {todo.id for todo in made}, list[Todo]()
     while True:
-        links = {link for row in (*made, *kept) for link in (*row.dependencies, *row.supersedes)} - there
-        more = [row for row in todos if row.id in links and row.id in ended]
+        links = {link for todo in (*made, *linked) for link in (*todo.dependencies, *todo.supersedes)} - there
+        more = [todo for todo in todos if todo.id in links and todo.id in ended]
         if not more:
-            return kept
-        kept += more
-        there |= {row.id for row in more}
+            return linked
+        linked += more
+        there |= {todo.id for todo in more}
 
 
 class TodoError(Exception):
@@ -355,17 +355,17 @@ def is_superseded(todos: Sequence[Todo], todo: Todo) -> bool:
     """Return whether a required todo that is not canceled replaces it, directly or through canceled ones."""
     names = {todo.id}
     while True:
-        standing = [row for row in todos if row.counts and row.id not in names and names.intersection(row.supersedes)]
-        if any(row.status != CANCELED for row in standing):
+        standing = [new for new in todos if new.counts and new.id not in names and names.intersection(new.supersedes)]
+        if any(new.status != CANCELED for new in standing):
             return True
         if not standing:
             return False
-        names |= {row.id for row in standing}
+        names |= {new.id for new in standing}
 
 
 def find_failed(todos: Sequence[Todo]) -> list[Todo]:
     """Return the required todos that failed and are not replaced."""
-    return [row for row in todos if row.counts and row.status == FAILED and not is_superseded(todos, row)]
+    return [todo for todo in todos if todo.counts and todo.status == FAILED and not is_superseded(todos, todo)]
 
 
 MOST_TODOS = MOST_ENTRIES = 64
@@ -397,15 +397,15 @@ def parse_fields(given: Any) -> dict[str, Any]:
     """Parse the fields of a Todo; null counts as absent. Raises TodoError."""
     if not isinstance(given, Mapping):
         raise TodoError(INVALID, "a todo is an object of fields")
-    told = {name: value for name, value in given.items() if name not in NOT_KEPT}
-    for name in told:
+    fields = {name: value for name, value in given.items() if name not in NOT_KEPT}
+    for name in fields:
         if name == "title":
             raise TodoError(INVALID, "`title` is no longer used; write `content`")
         if not isinstance(name, str) or name not in _READ:
             raise TodoError(INVALID, f"{one_line(repr(name), 80)} cannot be set; what can: {', '.join(_READ)}")
     return {
         name: _READ[name](name, value)
-        for name, value in told.items()
+        for name, value in fields.items()
         if value is not None and (name, value) != ("blocked_reason", "")
     }
 
@@ -479,7 +479,7 @@ _READ: dict[str, Callable[[str, Any], Any]] = {
 
 def check_list(old: Sequence[Todo], new: Sequence[Todo]) -> None:
     """Raise TodoError if the list must not become this one."""
-    names = [row.id for row in new]
+    names = [todo.id for todo in new]
     if twice := sorted(name for name, times in Counter(names).items() if times > 1):
         raise TodoError(DUPLICATE, f"an id may appear only once: {', '.join(twice)}")
     _check_protected(old, new)
@@ -493,20 +493,20 @@ def check_list(old: Sequence[Todo], new: Sequence[Todo]) -> None:
 def check_kept(old: Sequence[Todo], new: Sequence[Todo]) -> None:
     """Raise TodoError if an open required todo would no longer count: dropping it or making it optional cancels it."""
     # A model that drops what is open would pass the gate without doing it.
-    now = {row.id: row for row in new}
-    open_before = [row for row in old if row.open]
-    if gone := [row for row in open_before if row.id not in now]:
-        listed = "; ".join(f"{row.id} ({row.status}): {one_line(row.content, 120)}" for row in gone)
+    now = {todo.id: todo for todo in new}
+    open_before = [todo for todo in old if todo.open]
+    if gone := [todo for todo in open_before if todo.id not in now]:
+        listed = "; ".join(f"{todo.id} ({todo.status}): {one_line(todo.content, 120)}" for todo in gone)
         raise TodoError(
             TRANSITION,
             f"required todos that are open stay on the list; send these too, canceled where another required todo names them in "
             f"`supersedes`: {listed}",
         )
-    for row in open_before:
-        if not now[row.id].counts and not is_superseded(new, row):
+    for todo in open_before:
+        if not now[todo.id].counts and not is_superseded(new, todo):
             raise TodoError(
                 TRANSITION,
-                f"{row.id} is required and open: it can be made optional when another required todo names it in `supersedes`",
+                f"{todo.id} is required and open: it can be made optional when another required todo names it in `supersedes`",
             )
 
 
@@ -515,59 +515,59 @@ def find_protected(todos: Sequence[Todo]) -> set[str]:
 
     What replaces one of them that failed or was canceled is protected too: otherwise it could be dropped in its turn.
     """
-    kept = {row.id for row in todos if row.counts and row.owner_type in (PLAN, USER)}
+    protected = {todo.id for todo in todos if todo.counts and todo.owner_type in (PLAN, USER)}
     while True:
-        given_up = _find_given_up(todos, kept)
-        more = {row.id for row in todos if row.counts and given_up.intersection(row.supersedes)} - kept
+        given_up = _find_given_up(todos, protected)
+        more = {todo.id for todo in todos if todo.counts and given_up.intersection(todo.supersedes)} - protected
         if not more:
-            return kept
-        kept |= more
+            return protected
+        protected |= more
 
 
 def _find_given_up(todos: Sequence[Todo], among: set[str]) -> set[str]:
-    return {row.id for row in todos if row.id in among and row.status in (FAILED, CANCELED)}
+    return {todo.id for todo in todos if todo.id in among and todo.status in (FAILED, CANCELED)}
 
 
 def _check_protected(old: Sequence[Todo], new: Sequence[Todo]) -> None:
-    kept, now = find_protected(old), {row.id: row for row in new}
-    given_up = _find_given_up(old, kept)
-    rows = [row for row in old if row.id in kept]
-    if gone := [row for row in rows if row.id not in now]:
-        listed = "; ".join(f"{row.id}: {one_line(row.content, 120)}" for row in gone)
+    protected, now = find_protected(old), {todo.id: todo for todo in new}
+    given_up = _find_given_up(old, protected)
+    rows = [todo for todo in old if todo.id in protected]
+    if gone := [todo for todo in rows if todo.id not in now]:
+        listed = "; ".join(f"{todo.id}: {one_line(todo.content, 120)}" for todo in gone)
         raise TodoError(PROTECTED, f"required todos of the plan or the user stay on the list; send these too: {listed}")
-    for row in rows:
-        made = now[row.id]
+    for todo in rows:
+        made = now[todo.id]
         if not made.counts:
-            raise TodoError(PROTECTED, f"{row.id} was required by the plan or the user and cannot be made optional")
-        if made.content != row.content:
+            raise TodoError(PROTECTED, f"{todo.id} was required by the plan or the user and cannot be made optional")
+        if made.content != todo.content:
             raise TodoError(
                 PROTECTED,
-                f"{row.id} comes from the plan or the user, and its content stays: {one_line(row.content, 120)}; give a todo of "
-                "your own another id",
+                f"{todo.id} comes from the plan or the user, and its content stays: {one_line(todo.content, 120)}; "
+                "give a todo of your own another id",
             )
-        if given_up.intersection(row.supersedes) - set(made.supersedes):
-            raise TodoError(PROTECTED, f"{row.id} replaces a required todo and cannot stop doing so")
-        if made.status == CANCELED != row.status and not is_superseded(new, made):
+        if given_up.intersection(todo.supersedes) - set(made.supersedes):
+            raise TodoError(PROTECTED, f"{todo.id} replaces a required todo and cannot stop doing so")
+        if made.status == CANCELED != todo.status and not is_superseded(new, made):
             raise TodoError(
-                PROTECTED, f"{row.id} cannot be canceled unless a required todo with `supersedes` replaces it"
+                PROTECTED, f"{todo.id} cannot be canceled unless a required todo with `supersedes` replaces it"
             )
 
 
 def _check_links(old: Sequence[Todo], new: Sequence[Todo]) -> None:
-    names, before = {row.id for row in new}, {row.id for row in old}
-    for row in new:
-        for field, links in (("dependencies", row.dependencies), ("supersedes", row.supersedes)):
-            if row.id in links:
-                raise TodoError(CYCLE, f"{row.id} cannot name itself in its {field}")
+    names, before = {todo.id for todo in new}, {todo.id for todo in old}
+    for todo in new:
+        for field, links in (("dependencies", todo.dependencies), ("supersedes", todo.supersedes)):
+            if todo.id in links:
+                raise TodoError(CYCLE, f"{todo.id} cannot name itself in its {field}")
             if missing := sorted(set(links) - names):
                 gone = [name for name in missing if name in before]
                 if gone:
                     raise TodoError(
-                        DEPENDENCY, f"{', '.join(gone)} cannot be removed: {row.id} names it in its {field}"
+                        DEPENDENCY, f"{', '.join(gone)} cannot be removed: {todo.id} names it in its {field}"
                     )
-                raise TodoError(NOT_FOUND, f"{row.id} names {', '.join(missing)} in its {field}, and there is none")
+                raise TodoError(NOT_FOUND, f"{todo.id} names {', '.join(missing)} in its {field}, and there is none")
     for field in ("dependencies", "supersedes"):
-        if circle := _find_circle({row.id: getattr(row, field) for row in new}):
+        if circle := _find_circle({todo.id: getattr(todo, field) for todo in new}):
             raise TodoError(CYCLE, f"the {field} of these form a circle: {', '.join(circle)}")
 
 
@@ -581,20 +581,20 @@ def _find_circle(graph: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def _check_order(new: Sequence[Todo]) -> None:
-    done = {row.id for row in new if row.status == COMPLETED}
-    for row in new:
-        waits_for = [name for name in row.dependencies if name not in done]
-        if waits_for and row.status in (IN_PROGRESS, COMPLETED):
+    done = {todo.id for todo in new if todo.status == COMPLETED}
+    for todo in new:
+        waits_for = [name for name in todo.dependencies if name not in done]
+        if waits_for and todo.status in (IN_PROGRESS, COMPLETED):
             raise TodoError(
-                DEPENDENCY, f"{row.id} cannot be {row.status} before these are completed: {', '.join(waits_for)}"
+                DEPENDENCY, f"{todo.id} cannot be {todo.status} before these are completed: {', '.join(waits_for)}"
             )
 
 
 def _check_canceled(old: Sequence[Todo], new: Sequence[Todo]) -> None:
-    before = {row.id for row in old if row.status == CANCELED}
-    for row in new:
-        if row.counts and row.status == CANCELED and row.id not in before and not is_superseded(new, row):
+    before = {todo.id for todo in old if todo.status == CANCELED}
+    for todo in new:
+        if todo.counts and todo.status == CANCELED and todo.id not in before and not is_superseded(new, todo):
             raise TodoError(
                 TRANSITION,
-                f"{row.id} is required: it can be canceled when another required todo names it in `supersedes`",
+                f"{todo.id} is required: it can be canceled when another required todo names it in `supersedes`",
             )

@@ -159,29 +159,27 @@ class RunEnd:
 @contextmanager
 def notify_hooks(acceptance: Acceptance, tell: Callable[[str], None], *, resumed: bool) -> Iterator[RunEnd]:
     """Notify hooks of the start and the end of a run; log once why it ended. (section 1, finally)"""
-    told, tools, emit = RunEnd(), acceptance.tool_hooks, acceptance.events.emit
+    end, tools, emit = RunEnd(), acceptance.tool_hooks, acceptance.events.emit
     try:
         _report_repo_hooks(acceptance, tell)
-        told.said = tools.at_start(resumed=resumed)
-        yield told
+        end.said = tools.at_start(resumed=resumed)
+        yield end
     except (Interrupted, KeyboardInterrupt):
-        told.reason = "user_interrupt"
+        end.reason = "user_interrupt"
         raise
     except (Paused, Incomplete) as error:
-        told.reason, told.detail = error.stop_reason, str(error)
+        end.reason, end.detail = error.stop_reason, str(error)
         raise
     except PipelineError as error:
-        told.detail = str(error)
+        end.detail = str(error)
         raise
     finally:
-        if told.reason in (EXHAUSTED, HOOK_TAMPERED, TODO_FAILED, ACCEPTED):
-            emit(
-                "verification_completed" if told.reason == ACCEPTED else "verification_failed", stop_reason=told.reason
-            )
+        if end.reason in (EXHAUSTED, HOOK_TAMPERED, TODO_FAILED, ACCEPTED):
+            emit("verification_completed" if end.reason == ACCEPTED else "verification_failed", stop_reason=end.reason)
         try:
-            tools.at_end(told.reason, told.detail)
+            tools.at_end(end.reason, end.detail)
         finally:
-            emit("stop_reason_decided", reason=told.reason, detail=told.detail)
+            emit("stop_reason_decided", reason=end.reason, detail=end.detail)
 
 
 def _report_repo_hooks(acceptance: Acceptance, tell: Callable[[str], None]) -> None:
@@ -268,7 +266,7 @@ def _entries_of(row: Row) -> Iterator[dict[str, Any]]:
 
 
 def _assistant_message(turn: int, reply: Row) -> dict[str, Any]:
-    said = [{"type": "text", "text": reply["text"]}] if reply.get("text") else []
+    texts = [{"type": "text", "text": reply["text"]}] if reply.get("text") else []
     calls = [
         {"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["arguments"]}
         for call in reply["calls"]
@@ -278,7 +276,7 @@ def _assistant_message(turn: int, reply: Row) -> dict[str, Any]:
         "type": "message",
         "role": "assistant",
         "model": reply["model"],
-        "content": [*said, *calls],
+        "content": [*texts, *calls],
         "stop_reason": "tool_use" if calls else "end_turn",
         "stop_sequence": None,
         "usage": {"input_tokens": reply["tokens_in"], "output_tokens": reply["tokens_out"]},

@@ -56,8 +56,8 @@ class AgentCommand:
         command = name.partition(":")[2]
         self.name, self.detail = name, f"runs `{command}` with your own rights"
         self._command, self._environment, self._workspace = command, dict(environment), workspace
-        found = (value for name, value in environment.items() if _SECRET.search(name))
-        self.secrets = tuple(value for value in found if len(value) >= _SHORTEST_SECRET)
+        secrets = (value for name, value in environment.items() if _SECRET.search(name))
+        self.secrets = tuple(value for value in secrets if len(value) >= _SHORTEST_SECRET)
 
     def in_workspace(self, workspace: str) -> AgentCommand:
         """Return this command, run in a directory."""
@@ -107,7 +107,7 @@ def _build_prompt(request: Request, forbidden: str) -> str:
     given = json.loads(messages[1].text)
     is_request = "request" in given
     source = "request" if is_request else "paper"
-    told = _FIRST.format(
+    prompt = _FIRST.format(
         work=describe_work(plan, is_request=is_request),
         source=source,
         data=DATA.format(source=source),
@@ -116,11 +116,13 @@ def _build_prompt(request: Request, forbidden: str) -> str:
         rules=code_rules(plan, is_request=is_request),
     )
     if required := given.get("required_by_the_user"):
-        told += f"- {required}\n"
+        prompt += f"- {required}\n"
     if forbidden:
-        told += f"- Fetch nothing from these addresses, and no copy of what is there: {', '.join(forbidden.split())}\n"
+        prompt += (
+            f"- Fetch nothing from these addresses, and no copy of what is there: {', '.join(forbidden.split())}\n"
+        )
     refused = [message for message in messages[2:] if message.role == "user" and "acceptance-feedback" in message.text]
-    return told + (f"\n{_join_texts(refused)}" if refused else "")
+    return prompt + (f"\n{_join_texts(refused)}" if refused else "")
 
 
 def _join_texts(messages: Sequence[Message]) -> str:

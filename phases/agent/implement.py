@@ -120,8 +120,8 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
 def _refuse_without_model(plan: Mapping[str, Any], model: Model) -> None:
     """Raise Incomplete if the plan's language has no scaffold by rules."""
     if model.name == OFFLINE and not is_python(plan):
-        told = f"code in {plan['language']} needs a model; continue with --model PROVIDER:NAME"
-        raise Incomplete(told, stop_reason="needs_model", report={"scaffold": True})
+        message = f"code in {plan['language']} needs a model; continue with --model PROVIDER:NAME"
+        raise Incomplete(message, stop_reason="needs_model", report={"scaffold": True})
 
 
 def _tell(progress: Progress, assignment: Assignment, text: str) -> None:
@@ -303,8 +303,8 @@ def _install_packages(
 def _tell_beforehand(assignment: Assignment, missing: Sequence[str]) -> None:
     """Tell the user about missing packages, graphics cards and user tests before anything is paid for."""
     if missing:
-        told = "what needs it cannot be checked" if len(missing) == 1 else "what needs them cannot be checked"
-        assignment.tell(f"{describe_missing(missing)}: {told}; {ALLOW} installs the plan's packages")
+        effect = "what needs it cannot be checked" if len(missing) == 1 else "what needs them cannot be checked"
+        assignment.tell(f"{describe_missing(missing)}: {effect}; {ALLOW} installs the plan's packages")
     box = assignment.command_box
     if box.gpu == GPU_NONE and (cards := describe_cards(find_devices(AUTO))):
         assignment.tell(f"a graphics card is here ({cards}), and commands do not see it: --gpu auto lets them use it")
@@ -317,20 +317,20 @@ def _tell_beforehand(assignment: Assignment, missing: Sequence[str]) -> None:
 def _tell_expected(state: AgentState, assignment: Assignment, session: Session, tell: Callable[[str], None]) -> None:
     talk, begins = state.conversation, not session.journal.rows()
     work = expected_work(assignment.plan, session.write, is_reviewed=assignment.judge is not None)
-    if told := talk.ledger.expect(work, session.journal.run, talk.model, begins=begins):
-        tell(told)
+    if message := talk.ledger.expect(work, session.journal.run, talk.model, begins=begins):
+        tell(message)
 
 
 def _with_files(error: Paused | Incomplete, assignment: Assignment, workspace: Workspace) -> Paused | Incomplete:
     """Return the error with the number of files written so far."""
     done, total = count_written(workspace, assignment.plan)
-    told = f"{done} of {total} files written; {error}"
+    message = f"{done} of {total} files written; {error}"
     if isinstance(error, DryRun):
         return error
     if isinstance(error, Paused):
-        return Paused(told, stop_reason=error.stop_reason, flag=error.flag)
+        return Paused(message, stop_reason=error.stop_reason, flag=error.flag)
     report = {"files": {"planned": total, "written": done, "missing": []}, "verified": False}
-    return Incomplete(told, stop_reason=error.stop_reason, report=report)
+    return Incomplete(message, stop_reason=error.stop_reason, report=report)
 
 
 def _in_report(ending: Ending) -> str:

@@ -85,24 +85,24 @@ def _defining_lines(path: str, source: str) -> list[str]:
         return [line for line in source.split("\n") if line.strip()]
     if not _CODE.fullmatch(ending):
         return []
-    found = [
+    defining = [
         (len(match[1]), line) for line in source.split("\n") if (match := _TOP_LEVEL.match(line[:_LONGEST_SIGNATURE]))
     ]
-    depths = Counter(depth for depth, _ in found)
+    depths = Counter(depth for depth, _ in defining)
     top = min((depth for depth, count in depths.items() if count > 1), default=0)
-    return [line for depth, line in found if depth <= top]
+    return [line for depth, line in defining if depth <= top]
 
 
 def _bound_lines(head: str, lines: list[str]) -> str:
-    kept, room = [one_line(head, 300)], LARGEST - _ROOM_FOR_THE_REST - 300
+    shown_lines, room = [one_line(head, 300)], LARGEST - _ROOM_FOR_THE_REST - 300
     for number, line in enumerate(lines):
         shown = escape_text(line)
         room -= len(shown) + 1
         if room < 0:
-            kept.append(f"# … {len(lines) - number} lines more are left out here")
+            shown_lines.append(f"# … {len(lines) - number} lines more are left out here")
             break
-        kept.append(shown)
-    return "\n".join(kept)
+        shown_lines.append(shown)
+    return "\n".join(shown_lines)
 
 
 def _doc_line(node: ast.Module | ast.ClassDef | _Function, indent: str) -> list[str]:

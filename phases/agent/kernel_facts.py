@@ -130,7 +130,7 @@ class FactExtractor:
         like = check is None and (self._holds_check(command) or looks_like_check(command))
         ended = _ended_well(row, check, like=like)
         failed = bool(row["failed"]) if ended is None else not ended
-        told = summarize_check(text) if failed and (check or like) else summarize_result(text, failed=failed)
+        summary = summarize_check(text) if failed and (check or like) else summarize_result(text, failed=failed)
         tests = failed and bool(check or like)
         return CallResult(
             executed=True,
@@ -138,9 +138,9 @@ class FactExtractor:
             failed=failed,
             changed=changed,
             lines=lines,
-            digest=told.digest,
-            error=told.error,
-            failures=told.failures if tests else (),
+            digest=summary.digest,
+            error=summary.error,
+            failures=summary.failures if tests else (),
             background=_is_job(call) or (command.rstrip().endswith("&") and not command.rstrip().endswith("&&")),
             undecided=check is not None and ended is None,
             way="" if tests or not failed else kind_of_failure(text),
@@ -477,5 +477,5 @@ def _build_summary(files: Mapping[str, _PlannedFile]) -> str | None:
         return None
     path, fault = next(((path, file.fault) for path, file in files.items() if file.fault), ("", ""))
     # Place and message, without the line itself: that is text of the workspace, and would be read for what it says.
-    told = ": ".join(fault.split(": ")[:2])
-    return f"{ERROR}: {one_line(path, 80)} does not parse: {one_line(told, 100)}" if path else OK
+    summary = ": ".join(fault.split(": ")[:2])
+    return f"{ERROR}: {one_line(path, 80)} does not parse: {one_line(summary, 100)}" if path else OK

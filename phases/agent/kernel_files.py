@@ -47,10 +47,10 @@ class KernelFiles:
     def last_stop(self) -> str:
         """Return the stop reason in the report of the last run; empty if there is none."""
         try:
-            told = json.loads(read_bytes(self._report)) if os.path.lexists(self._report) else {}
+            report = json.loads(read_bytes(self._report)) if os.path.lexists(self._report) else {}
         except (PipelineError, OSError, ValueError):
             return ""
-        return str(told.get("stopReason", "")) if isinstance(told, dict) else ""
+        return str(report.get("stopReason", "")) if isinstance(report, dict) else ""
 
     def note(self, lines: Sequence[Mapping[str, Any]]) -> None:
         """Append lines to the event log, each with its `seq`; skip those of an earlier run."""

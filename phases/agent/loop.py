@@ -69,8 +69,8 @@ def run_loop(state: AgentState) -> Ending:
             continues += verdict["block"] is not None and not verdict["stop"] and verdict["source"] != ADVICE
             if ending := _end_if_decided(state, reply, verdict, continues):
                 ending = judge_again(state, ending)
-                if told := hear_tables(state, ending):
-                    state.memory.told(told)
+                if tables := hear_tables(state, ending):
+                    state.memory.told(tables)
                     continue
                 if not goes_on(state, ending, continues, verdict["most"]):
                     return ending
@@ -139,8 +139,8 @@ def _act(state: AgentState, reply: Reply) -> tuple[str, bool]:
 
 
 def _end_turn(state: AgentState, reply: Reply, verdict: dict[str, Any] | None) -> None:
-    if told := state.supervisor.end_turn(reply, verdict):
-        state.report_turn(told)
+    if line := state.supervisor.end_turn(reply, verdict):
+        state.report_turn(line)
 
 
 def _end_if_stuck(state: AgentState, repeated: int) -> Ending | None:

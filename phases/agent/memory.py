@@ -217,13 +217,13 @@ class Memory:
         if self._open:
             there = self.target in self._kept
             helps = (self._references or {}).get(self.target, ())
-            told = describe_next_file(
+            next_file = describe_next_file(
                 self._plan, self.target, len(self._open), there=there, helps=helps, changed=self._plan_changes
             )
             above = frozenset().union(*(file.sections for file in self._done))
             room = self._room // _PART_FOR_PAPER
             cited, self._step_sections = describe_sections(self._plan, self.target, self._sections, room, above)
-            self._step = [Message("user", text) for text in (told, cited) if text]
+            self._step = [Message("user", text) for text in (next_file, cited) if text]
         elif self.interfaces:
             self._step = [
                 Message(
@@ -350,23 +350,23 @@ def describe_sections(
     if not shown and not left_out:
         return "", frozenset()
     rest = [f"section {one.title}: sed -n {one.first},{one.last}p ../paper.md" for one in left_out]
-    told = {"paper": [one.text for one in shown], **({"too_long_to_show": rest} if rest else {})}
+    excerpts = {"paper": [one.text for one in shown], **({"too_long_to_show": rest} if rest else {})}
     words = "What these requirements cite of the paper, whole, where it does not stand above already:\n"
-    return words + json.dumps(told, ensure_ascii=False), frozenset(one.title for one in shown)
+    return words + json.dumps(excerpts, ensure_ascii=False), frozenset(one.title for one in shown)
 
 
 def _fit_request(request: str, room: int) -> str:
     """Return a request, or as much of a long one as this many tokens of three bytes hold and where the rest is."""
-    kept = request.encode("utf-8", "replace")[: 3 * room].decode("utf-8", "ignore")
-    return request if kept == request else f"{kept} … (whole: ../paper.md, {len(request):,} characters)"
+    beginning = request.encode("utf-8", "replace")[: 3 * room].decode("utf-8", "ignore")
+    return request if beginning == request else f"{beginning} … (whole: ../paper.md, {len(request):,} characters)"
 
 
 def _with_named_results(plan: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the plan with its results as ids and labels, by table: the figures are targets that no code may hold."""
     tables: dict[str, list[str]] = {}
     for row in plan.get("expected_results", ()):
-        told = [row["row"], row["column"], *(row[name] for name in ("metric", "condition", "unit") if row.get(name))]
-        tables.setdefault(row["table"], []).append(f"{row['id']}: {', '.join(told)}")
+        labels = [row["row"], row["column"], *(row[name] for name in ("metric", "condition", "unit") if row.get(name))]
+        tables.setdefault(row["table"], []).append(f"{row['id']}: {', '.join(labels)}")
     return {**plan, "expected_results": tables} if tables else plan
 
 
@@ -473,5 +473,5 @@ def _headings(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
             front = number == 1 or line != _FRONT
         elif line.startswith(_FENCE):
             inside = not inside
-        elif not inside and (found := _HEADING.fullmatch(line.rstrip())):
-            yield number, found[1]
+        elif not inside and (match := _HEADING.fullmatch(line.rstrip())):
+            yield number, match[1]

@@ -112,12 +112,12 @@ def _module(plan: Row, row: Row) -> str:
     for identifier, line in zip_longest(ids, declared[: len(ids)], fillvalue=""):
         constants += _constant(values[identifier], line)
     lines = [line for line in row.get("interface", ()) if _defined(line)]
-    definitions = [found for line in lines if (found := _defined(line))]
+    definitions = [definition for line in lines if (definition := _defined(line))]
     for (word, name), line, component in zip(definitions, lines, own, strict=False):
         text = _definition(word, name, _docstring(component, plan), component["id"], _arguments(line))
         bodies.append(text)
-    told = {name for component in own[: len(definitions)] for name in component["requirements"]}
-    rest = [name for name in row.get("implements", ()) if name not in told and name not in values]
+    covered = {name for component in own[: len(definitions)] for name in component["requirements"]}
+    rest = [name for name in row.get("implements", ()) if name not in covered and name not in values]
     others = definitions[len(own) :] or ([("def", "what_is_left")] if rest else [])
     for word, name in others:
         bodies.append(_definition(word, name, _doc(name.replace("_", " "), _wrapped_rows(rest, plan)), name))
@@ -162,11 +162,11 @@ def _place(row: Row) -> str:
 
 def _arguments(line: str) -> str:
     """Return the arguments that a plan names, as in "(k, id)"; else any arguments."""
-    found = re.search(r"\(([A-Za-z_]\w*(?:, ?[A-Za-z_]\w*)*)\)$", line)
-    names = [one.strip() for one in found.group(1).split(",")] if found else []
+    match = re.search(r"\(([A-Za-z_]\w*(?:, ?[A-Za-z_]\w*)*)\)$", line)
+    names = [name.strip() for name in match.group(1).split(",")] if match else []
     if not names or len(set(names)) < len(names) or any(map(keyword.iskeyword, names)):
         return "*inputs: object, **settings: object"
-    return ", ".join(f"{one}: object" for one in names)
+    return ", ".join(f"{name}: object" for name in names)
 
 
 def _definition(
@@ -206,26 +206,26 @@ def _title(text: str) -> str:
 
 def _wrapped_rows(names: Sequence[str], plan: Row) -> list[str]:
     known = {row["id"]: row for row in plan["requirements"]}
-    said = []
+    texts = []
     for name in names:
         if name in known:
             row = known[name]
             formula = f" {one_plain_line(row['formula'])}" if row.get("formula") else ""
-            said.append(_wrap(f"{name} ({_place(row)}): {one_plain_line(row['text'])}{formula}"))
-    return said
+            texts.append(_wrap(f"{name} ({_place(row)}): {one_plain_line(row['text'])}{formula}"))
+    return texts
 
 
 def _values_of(component: Row, plan: Row) -> list[str]:
     """Return the values in the sentences of a component, without their ids."""
     known = {row["id"]: row["text"] for row in plan["requirements"]}
-    said = " ".join(known.get(name, "") for name in component["requirements"])
-    found = []
+    sentences = " ".join(known.get(name, "") for name in component["requirements"])
+    values = []
     for value in plan["values"]:
         quote = value["source"]["quote"]
-        if quote and (quote in said or quote[:60] in said):
+        if quote and (quote in sentences or quote[:60] in sentences):
             given = value["value"] if "value" in value else ", ".join(map(str, value["values"]))
-            found.append(f"{value.get('symbol') or value['name']} = {given}")
-    return found
+            values.append(f"{value.get('symbol') or value['name']} = {given}")
+    return values
 
 
 def _listed(head: str, lines: Sequence[tuple[str, str]]) -> str:
@@ -320,8 +320,8 @@ if __name__ == "__main__":
 
 
 def _planned_names(row: Row) -> tuple[str, ...]:
-    found = ((_defined(line) or ("", _constant_name(line)))[1] for line in row.get("interface", ()))
-    return tuple(filter(None, found))
+    names = ((_defined(line) or ("", _constant_name(line)))[1] for line in row.get("interface", ()))
+    return tuple(filter(None, names))
 
 
 def tests_text(plan: Row, names_of: Callable[[Row], tuple[str, ...]]) -> str:

@@ -112,8 +112,8 @@ Delivery, also where the plan does not list it:
 
 def parse_first_messages(messages: Sequence[Message]) -> tuple[dict[str, Any], list[str]]:
     """Return the plan at the beginning of a transcript, and the files to write."""
-    told = json.loads(messages[1].text)
-    return dict(told["plan"]), list(told["write"])
+    content = json.loads(messages[1].text)
+    return dict(content["plan"]), list(content["write"])
 
 
 def describe_next_file(

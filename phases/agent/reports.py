@@ -170,8 +170,8 @@ def _why_not_done(
     faults = []
     if problems := file_problems(workspace, plan):
         faults.append("; ".join(problems[:3]))
-    if told := _describe_open(counts):
-        faults.append(told)
+    if stubs := _describe_open(counts):
+        faults.append(stubs)
     # That a scaffold is refused says nothing beyond its stubs, and those are named already.
     if ending.stop_reason != ACCEPTED and not (scaffold and faults and ending.stop_reason == EXHAUSTED):
         faults.append(f"not accepted, {describe_reason(ending.stop_reason)}: {shorten_text(ending.detail, 200)}")

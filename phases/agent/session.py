@@ -100,19 +100,19 @@ class Session(NamedTuple):
 
 def session_from(journal: Journal, planned: Sequence[str]) -> Session:
     """Return the session from a journal header. Raises KeyError if the header is incomplete."""
-    told = journal.begun
+    begun = journal.begun
     fixed = (
-        told["kept"],
-        told["before"],
-        tuple(told["packages"]),
-        told["window"],
-        told.get("references"),
-        told.get(_MACHINE),
-        tuple(told.get(CHANGED, ())),
-        tuple(told.get(MAY_CHANGE, ())),
-        str(told.get(_REQUIRE, "")),
+        begun["kept"],
+        begun["before"],
+        tuple(begun["packages"]),
+        begun["window"],
+        begun.get("references"),
+        begun.get(_MACHINE),
+        tuple(begun.get(CHANGED, ())),
+        tuple(begun.get(MAY_CHANGE, ())),
+        str(begun.get(_REQUIRE, "")),
     )
-    return Session(journal, tuple(planned), tuple(told["write"]), *fixed)
+    return Session(journal, tuple(planned), tuple(begun["write"]), *fixed)
 
 
 def begin_session(
@@ -341,9 +341,11 @@ def carry_out_decision(work: Assignment, begun: Mapping[str, Any], tell: Callabl
             if os.path.lexists(os.path.join(workspace, path)):
                 Workspace(workspace).remove(path)
         total = len(work.plan["file_structure"])
-        told = f"continues with the existing code: {len(begun['write'])} of {total} files are to be written or changed"
+        message = (
+            f"continues with the existing code: {len(begun['write'])} of {total} files are to be written or changed"
+        )
         near = begun.get(MAY_CHANGE, ())
-        tell(f"{told}; may need a change, too: {', '.join(near)}" if near else told)
+        tell(f"{message}; may need a change, too: {', '.join(near)}" if near else message)
     for directory in (work.places.explorations, work.places.hooks, work.places.endings):
         set_aside(directory)
     set_kernel_aside(work.places.kernel, work.places.kernel_report)

@@ -158,8 +158,8 @@ class KernelSupervisor:
                 self.files.request_is_met()
         if "left" in news:
             self._left = int(news["left"]["percent"])
-            if told := news["left"]["text"]:
-                self.memory.told(told)
+            if notice := news["left"]["text"]:
+                self.memory.told(notice)
 
     def brief(self) -> str:
         return self.bridge.begin() if self.bridge.on else ""
@@ -227,16 +227,16 @@ class KernelSupervisor:
         if step > self._left:
             return {"percent": step, "text": ""}
         used, most = self.limits(self.turn)[name]
-        told = f"{used:,.6g} of {most:,.6g} are used, {step}% or less of the {_NAMES[name]} are left"
-        return {"percent": step, "text": f"[Budget] {told}. Do what matters most first."}
+        share = f"{used:,.6g} of {most:,.6g} are used, {step}% or less of the {_NAMES[name]} are left"
+        return {"percent": step, "text": f"[Budget] {share}. Do what matters most first."}
 
     def _disk(self) -> DiskFacts:
         row = self.journal.replay_or_record(SNAPSHOT, {"turn": self.turn}, lambda: {"disk": to_json(self.read_disk())})
         return from_json(DiskFacts, row["disk"])
 
     def _say(self, out: Effects) -> None:
-        for said in out.injections:
-            self.memory.told(said.text)
+        for injection in out.injections:
+            self.memory.told(injection.text)
 
     def _keep(self, out: Effects, *, failed: bool) -> None:
         """Write the event log, and the other files at the moments of section 9 unless replaying."""
@@ -257,8 +257,8 @@ class KernelSupervisor:
         state = self.bridge.state
         if state.graph.graph:
             self.files.graph(to_json(state.graph.graph))
-        kept = build_checkpoint(state, task=self.task, turn=self.turn, trigger=trigger)
-        self.files.checkpoint({**kept, "journalRows": len(self.journal.all_rows())})
+        checkpoint = build_checkpoint(state, task=self.task, turn=self.turn, trigger=trigger)
+        self.files.checkpoint({**checkpoint, "journalRows": len(self.journal.all_rows())})
 
     def _stop(self, stop: Stop) -> None:
         # A pause and not an ending: to resume is a person's word, and what counted against the work begins anew (decision 54).

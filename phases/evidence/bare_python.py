@@ -1,4 +1,4 @@
-"""The Python of commands in the sandbox: the standard library, and the tools that watch tests, whatever else this machine has.
+"""Make the Python of sandboxed commands: the standard library, and the tools that watch tests.
 
 One small virtual environment in the user's cache directory serves all tasks. What is installed for a task lies in an environment
 of its own, which finds the tools of this one last on its path: what a task brings along comes before them.

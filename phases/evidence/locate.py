@@ -130,14 +130,14 @@ def words_of(name: str) -> frozenset[str]:
 
 def _definitions(path: str, source: str) -> Iterator[_Definition]:
     tree = parse_python(source) if path.endswith(".py") else None
-    for one in walk_definitions(tree) if tree else ():
-        node = one.node
+    for definition in walk_definitions(tree) if tree else ():
+        node = definition.node
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             functions = [each for each in ast.walk(node) if isinstance(each, Function)]
             body = tuple((each.body[0].lineno, each.end_lineno or each.lineno) for each in functions)
             kind = CLASS if isinstance(node, ast.ClassDef) else FUNCTION
             span = (node.lineno, node.end_lineno or node.lineno)
-            place = Place("", path, one.symbol, *span, kind, is_stub=is_stub(node), body=body, how=BY_NAME)
+            place = Place("", path, definition.symbol, *span, kind, is_stub=is_stub(node), body=body, how=BY_NAME)
             yield _Definition(place, words_of(node.name), words_of(path.removesuffix(".py")))
 
 
@@ -146,11 +146,11 @@ def _of_component(name: str, definitions: Sequence[_Definition]) -> list[Place]:
     wanted = words_of(name) - _GENERAL or words_of(name)
     short = "".join(word[0] for word in re.findall(r"[A-Za-z]+", name)).lower()
     fitting = [
-        (len(one.words - wanted), one.place.path, one.place.first, one.place)
-        for one in definitions
-        if (wanted <= one.words | one.path_words and wanted & one.words)
-        or (len(short) > 2 and short in one.words)
-        or (len(wanted) == 1 and wanted <= one.words)
+        (len(definition.words - wanted), definition.place.path, definition.place.first, definition.place)
+        for definition in definitions
+        if (wanted <= definition.words | definition.path_words and wanted & definition.words)
+        or (len(short) > 2 and short in definition.words)
+        or (len(wanted) == 1 and wanted <= definition.words)
     ]
     best = sorted(fitting, key=lambda row: row[:3])
     return [row[3] for row in best if row[0] == best[0][0]][:_MOST]
@@ -170,13 +170,13 @@ def _values(path: str, source: str) -> Iterator[tuple[frozenset[str], str, Place
 
 
 def _named_values(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    for one in walk_definitions(tree):
-        if not isinstance(one.node, (ast.Assign, ast.AnnAssign)):
+    for definition in walk_definitions(tree):
+        if not isinstance(definition.node, (ast.Assign, ast.AnnAssign)):
             continue
-        value = one.node.value
+        value = definition.node.value
         is_computed = isinstance(value, ast.BinOp) and literal_value(value) is not None
         if value is not None and (is_computed or isinstance(value, (ast.Constant, ast.UnaryOp))):
-            yield one.symbol, value
+            yield definition.symbol, value
     for node in ast.walk(tree):
         yield from find_entries(node)
         yield from _options(node)
@@ -250,9 +250,9 @@ def locate_demands(plan: Mapping[str, Any], sources: Mapping[str, str]) -> list[
 def _keys_of(row: Mapping[str, Any]) -> list[str]:
     """Return what code may cite for a requirement, the most specific key first."""
     source: Mapping[str, Any] = row.get("source") or {}
-    said = f"{row['text']} {source.get('quote') or ''}"
+    text = f"{row['text']} {source.get('quote') or ''}"
     numbered = [f"equation {number}" for number in _TAG.findall(str(row.get("formula") or ""))]
-    numbered += [key for key in read_keys(said) if key.startswith(("equation", "algorithm"))]
+    numbered += [key for key in read_keys(text) if key.startswith(("equation", "algorithm"))]
     section = str(source.get("section") or "").split(" ")[0].rstrip(".")
     own = [] if is_value(row) else [*numbered, *([f"section {section}"] if section else [])]
     return [str(row["id"]), *dict.fromkeys(own)]
@@ -297,11 +297,11 @@ def _find_overrides(sources: Mapping[str, str]) -> dict[str, list[Place]]:
     """Return the methods that do something by each `Class.method` of a class above theirs."""
     trees = {path: parse_python(text) for path, text in sources.items() if path.endswith(".py")}
     classes = [
-        (path, one.symbol, one.node)
+        (path, definition.symbol, definition.node)
         for path, tree in trees.items()
         if tree and not is_test_file(path)
-        for one in walk_definitions(tree)
-        if isinstance(one.node, ast.ClassDef)
+        for definition in walk_definitions(tree)
+        if isinstance(definition.node, ast.ClassDef)
     ]
     parents = dict[str, set[str]]()
     for _, _, node in classes:
@@ -349,7 +349,11 @@ def find_tests(names: Sequence[str], sources: Mapping[str, str]) -> list[Place]:
         path, *parts = name.split("::")
         tree = parse_python(sources.get(path, "")) if path.endswith(".py") else None
         node = (
-            next((one.node for one in walk_definitions(tree) if one.symbol == ".".join(parts)), None) if tree else None
+            next(
+                (definition.node for definition in walk_definitions(tree) if definition.symbol == ".".join(parts)), None
+            )
+            if tree
+            else None
         )
         if isinstance(node, Function):
             found.append(Place("", path, ".".join(parts), node.lineno, node.end_lineno or node.lineno, FUNCTION))

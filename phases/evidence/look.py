@@ -1,4 +1,4 @@
-"""Watch the checks of one completion request, and collect the evidence that they leave."""
+"""Watch the checks of one completion request, collect the evidence, and try changes to the code."""
 
 from __future__ import annotations
 

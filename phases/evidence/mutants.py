@@ -138,9 +138,9 @@ def _changes_in(path: str, tree: ast.Module, function: Function) -> Iterator[_Ch
     for node in _bodies_without_messages(function.body):
         field, value = _other_field(node)
         if field:
-            told = copy.copy(node)
-            setattr(told, field, value)
-            what = f"{_short(node)} → {_short(ast.fix_missing_locations(told))}"
+            changed = copy.copy(node)
+            setattr(changed, field, value)
+            what = f"{_short(node)} → {_short(ast.fix_missing_locations(changed))}"
             yield _Change(path, tree, node.lineno, what, node, field, value)  # type: ignore[attr-defined]
     for block in _blocks_of(function):
         for number, statement in enumerate(block):

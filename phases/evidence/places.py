@@ -1,4 +1,4 @@
-"""Find where code cites a requirement or a value of the plan, by id, equation, algorithm or section.
+"""Find where code cites a requirement or a value of the plan, by id, equation, algorithm or section, and what is a stub.
 
 In Python a place is a definition (its docstring, the comment above it, a comment in its body), a module (its docstring), or a
 value: a constant, a field, an entry of a dict, an argument, a default. In a data file it is a line; in any other language
@@ -245,24 +245,24 @@ class _PythonFile:
     def _fields_of(self, place: Place, named: Sequence[_Named]) -> list[Place]:
         """Yield the fields of a class that has only fields."""
         own = [
-            one.node
-            for one in named
-            if one.inside and one.inside.lineno >= place.first and place.last >= one.node.lineno
+            item.node
+            for item in named
+            if item.inside and item.inside.lineno >= place.first and place.last >= item.node.lineno
         ]
         if any(isinstance(node, (*Function.__args__, ast.ClassDef)) for node in own):
             return []
         return [
             place._replace(
-                symbol=f"{place.symbol}.{one.symbol.rpartition('.')[2]}",
-                first=one.node.lineno,
-                last=one.node.end_lineno or one.node.lineno,
+                symbol=f"{place.symbol}.{item.symbol.rpartition('.')[2]}",
+                first=item.node.lineno,
+                last=item.node.end_lineno or item.node.lineno,
                 kind=VALUE,
-                value=one.node.value,
+                value=item.node.value,
             )
-            for one in named
-            if isinstance(one.node, Value)
-            and place.first <= one.node.lineno <= place.last
-            and one.node.value is not None
+            for item in named
+            if isinstance(item.node, Value)
+            and place.first <= item.node.lineno <= place.last
+            and item.node.value is not None
         ]
 
     def _known(self, texts: Sequence[str]) -> list[str]:
@@ -291,9 +291,11 @@ def whole_module(path: str, tree: ast.Module, count: int, overrides: Collection[
     """Return a Python file of so many lines as a place. `overrides`: each `Class.method` that a subclass implements."""
     functions = [node for node in ast.walk(tree) if isinstance(node, Function)]
     own = [
-        one.node
-        for one in walk_definitions(tree)
-        if isinstance(one.node, Function) and not is_definition_alone(one) and last_names(one.symbol) not in overrides
+        definition.node
+        for definition in walk_definitions(tree)
+        if isinstance(definition.node, Function)
+        and not is_definition_alone(definition)
+        and last_names(definition.symbol) not in overrides
     ]
     body = tuple(map(_body_of, functions)) or ((1, count),)
     return Place("", path, "(module)", 1, count, MODULE, is_stub=bool(own) and all(map(is_stub, own)), body=body)

@@ -1,4 +1,4 @@
-"""traceability.json: each requirement of the plan with its place in the code and the tests that run it; and its counts."""
+"""Build the table of evidence and traceability.json: places, tests that run them, noticed changes, and the counts."""
 
 from __future__ import annotations
 
@@ -229,8 +229,8 @@ def _describe_verifiers(names: Sequence[str]) -> str:
 
 def describe_evidence(counts: Mapping[str, Any], verified_by: Sequence[str]) -> str:
     """Return who vouches for the code and the counts, as every screen and page says it; empty if there is neither."""
-    told = describe_counts(counts) if counts["total"] else ""
-    return "; ".join(filter(None, [_describe_verifiers(verified_by), told]))
+    summary = describe_counts(counts) if counts["total"] else ""
+    return "; ".join(filter(None, [_describe_verifiers(verified_by), summary]))
 
 
 def find_unread(doubts: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:

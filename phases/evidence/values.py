@@ -57,10 +57,10 @@ def _agree(found: object, planned: object, unit: str) -> bool:
         return found == planned or type(found) is not type(planned)
     amounts, own = _amounts(planned, unit), _amounts(found, "")
     if amounts and own:
-        return any(math.isclose(one, other, rel_tol=1e-9) for one in own for other in amounts)
+        return any(math.isclose(first, other, rel_tol=1e-9) for first in own for other in amounts)
     if isinstance(found, str) and isinstance(planned, str):
-        one, other = (" ".join(text.lower().replace("_", " ").replace("-", " ").split()) for text in (found, planned))
-        return one in other or other in one
+        first, other = (" ".join(text.lower().replace("_", " ").replace("-", " ").split()) for text in (found, planned))
+        return first in other or other in first
     return True  # a number and a word cannot be compared
 
 

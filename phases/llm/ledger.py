@@ -123,7 +123,7 @@ class Ledger:
         if (limits.get("max_usd") or limits.get("batch_usd")) and not (model.priced or model.reports_cost):
             raise PhaseError(
                 f"what {model.name} costs is not known, and its server does not say it, so a limit in dollars cannot be kept: "
-                "give its price in prices.yaml beside the settings file, or limit tokens instead with --max-tokens"
+                "give its price in prices.yaml next to the settings file, or limit tokens instead with --max-tokens"
             )
         with self._lock:
             under_way, left = sum(other for name, other in self._reserved.items() if name != thread), math.inf

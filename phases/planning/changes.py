@@ -1,4 +1,4 @@
-"""What another plan means for the code of the one before: which files are to be written again, and what a person is told."""
+"""Compare two plans: which files must be written again, and the difference as text for the user."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def compare_files(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> F
 
 
 def plan_difference(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> list[str]:
-    """The difference for a person, a line a change: `+` new, `~` changed, `-` gone. Nothing where the plans say the same."""
+    """Return the difference for the user, a line a change: `+` new, `~` changed, `-` gone. Empty for equal plans."""
     paper = [name for name in ("title", "core_contribution") if old_plan["paper"][name] != new_plan["paper"][name]]
     chosen = [name for name in ("language", "framework") if old_plan.get(name) != new_plan.get(name)]
     lines = [
@@ -98,7 +98,7 @@ def plan_difference(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) ->
 
 
 def _list_lines(name: str, old: Sequence[_Row], new: Sequence[_Row]) -> Iterator[str]:
-    """The rows of a list that are new, differ or are gone, by id, else by name."""
+    """Return the rows of a list that are new, changed or gone, by id, else by name."""
     before, after = (
         {str(row.get("id") or row.get("name") or row.get("what")): row for row in rows} for rows in (old, new)
     )
@@ -115,7 +115,7 @@ def _list_lines(name: str, old: Sequence[_Row], new: Sequence[_Row]) -> Iterator
 
 
 def _describe_cell(field: str, before: _Row, after: _Row) -> str:
-    """What became of a field: values are shown, of lists what came and went, and of places that they differ."""
+    """Describe how a field changed: old and new values, items of lists that were added or removed."""
     old, new = before.get(field), after.get(field)
     if isinstance(old or new, list) and field != "values":
         had, has = (Counter(map(str, names or ())) for names in (old, new))
@@ -156,14 +156,14 @@ def _requirements_of(plan: Mapping[str, Any]) -> dict[str, _Row]:
 
 
 def _differing_fields(before: _Row | None, after: _Row, fields: Iterable[str]) -> list[str]:
-    """The fields in which a row is another one; all of them for a new row."""
+    """Return the fields in which a row differs; all of them for a new row."""
     if before is None:
         return list(fields)
     return [name for name in fields if _value_key(before.get(name)) != _value_key(after.get(name))]
 
 
 def _value_key(value: Any) -> Any:
-    """A list that is not there is an empty one, and 1 is neither 1.0 nor true: code shows the difference."""
+    """Return a key for comparing values: a missing list equals an empty one, and 1 equals neither 1.0 nor true."""
     return (type(value), value) if value else type(value) if value not in (None, []) else None
 
 
@@ -172,7 +172,7 @@ def _interface_of(row: _Row | None) -> list[str] | None:
 
 
 def _diff_requirements(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> set[str]:
-    """Ids of requirements that are new, differ or are gone."""
+    """Return the ids of requirements that are new, changed or gone."""
     old, new = (
         {**_requirements_of(plan), **{row["id"]: row for row in plan.get("values", ())}}
         for plan in (old_plan, new_plan)
@@ -183,7 +183,7 @@ def _diff_requirements(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any])
 
 
 def _diff_components(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> set[str]:
-    """Ids of requirements in a component that is new, differs or is gone: what a file is told of them is another thing."""
+    """Return the ids of requirements of components that are new, changed or gone: their files get another prompt."""
     old, new = (
         [{name: value for name, value in row.items() if value and name != "source"} for row in plan["components"]]
         for plan in (old_plan, new_plan)

@@ -1,4 +1,4 @@
-"""Strikes, changes and adds rows of a plan by their ids, and leaves nothing behind that leads nowhere."""
+"""Strike, change and add rows of a plan by their ids, and keep all references between rows valid."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Plan = dict[str, Any]
 
 
 def strike_row(plan: Mapping[str, Any], identifier: str) -> Plan:
-    """The plan without one row, and without every mention of it; a row that is gone leaves its mentions to be struck.
+    """Return the plan without one row and without every mention of it; for a missing row only its mentions are removed.
 
     Raises UsageError where there is neither.
     """
@@ -56,7 +56,7 @@ def strike_row(plan: Mapping[str, Any], identifier: str) -> Plan:
 
 
 def change_row(plan: Mapping[str, Any], identifier: str, field: str, text: str) -> Plan:
-    """The plan with another value in one field of a row; `text` is read as YAML, so 0.1 is a number and [1, 2] a list."""
+    """Return the plan with a new value in one field of a row; `text` is parsed as YAML: 0.1 is a number, [1, 2] a list."""
     made = copy.deepcopy(dict(plan))
     row = next(row for row in _list_of(made, identifier) if row["id"] == identifier)
     if field == "id":
@@ -93,7 +93,7 @@ def _read_value(text: str) -> Any:
 
 
 def _read_number(value: Any) -> Any:
-    """YAML takes 1e-3 for a text."""
+    """Parse numbers such as 1e-3, which YAML reads as text."""
     is_number = isinstance(value, str) and _SCIENTIFIC.fullmatch(value) and math.isfinite(float(value))
     return float(value) if is_number else value
 
@@ -122,7 +122,7 @@ def _lead_elsewhere(plan: Plan, identifier: str, field: str, value: object) -> N
 
 
 def why_row_unfit(plan: Mapping[str, Any], identifier: str, contracts: Checker) -> str:
-    """Why a row cannot stand so in a plan, in words about its fields; empty where it can."""
+    """Return why a row does not fit the plan, in words about its fields; empty where it fits."""
     name = _LISTS[identifier[0]]
     row = next(row for row in plan[name] if row["id"] == identifier)
     schema = contracts.schema("initial_plan.txt")["properties"][name]["items"]
@@ -134,7 +134,7 @@ def why_row_unfit(plan: Mapping[str, Any], identifier: str, contracts: Checker) 
 
 
 def add_row(plan: Mapping[str, Any], kind: str, text: str) -> Plan:
-    """The plan with one requirement ("It must …") or one value ("name = 0.1") more, in the file where such rows are."""
+    """Return the plan with one more requirement ("It must …") or value ("name = 0.1"), in the file for such rows."""
     made = copy.deepcopy(dict(plan))
     source = {"section": "review", "page": 0, "quote": text}
     if not text.strip():
@@ -165,14 +165,14 @@ def add_row(plan: Mapping[str, Any], kind: str, text: str) -> Plan:
 
 
 def _constants(file: Mapping[str, Any]) -> dict[str, int]:
-    """Value id -> which line of a file's interface declares its constant; nothing where the two do not match one by one."""
+    """Return value id -> line of the interface that declares its constant; empty where they do not match one to one."""
     lines = [at for at, line in enumerate(file.get("interface", ())) if _CONSTANT.match(line)]
     values = [one for one in file.get("implements", ()) if one.startswith("V")]
     return dict(zip(values, lines, strict=True)) if len(values) == len(lines) else {}
 
 
 def constant_faults(plan: Mapping[str, Any]) -> Iterator[str]:
-    """Values that the file of the constants has otherwise: a person changed the one and not the other."""
+    """Yield values that differ from the file of constants: the user changed one and not the other."""
     values = {row["id"]: row for row in plan.get("values", ())}
     for file in plan["file_structure"]:
         for identifier, at in _constants(file).items():
@@ -184,7 +184,7 @@ def constant_faults(plan: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _read_constant(shown: str, otherwise: object) -> object:
-    """What stands behind a constant's name; `otherwise` for what is no value, like the type that a model wrote."""
+    """Return the value behind a constant's name; `otherwise` for anything else, such as a type."""
     try:
         return ast.literal_eval(shown[:_LONGEST_CONSTANT])
     except (ValueError, SyntaxError, RecursionError, MemoryError):
@@ -229,14 +229,14 @@ def _list_of(plan: Plan, identifier: str) -> list[dict[str, Any]]:
 
 
 def _describe_ids(plan: Plan, name: str) -> str:
-    """Which ids there are, of one list or of all."""
+    """List the existing ids of one list or of all."""
     lists = [name] if name else [*_LISTS.values()]
     told = (f"{one} {write_ids(row['id'] for row in plan[one]) or 'none'}" for one in lists)
     return f"it has {', '.join(told)}".replace("_", " ")
 
 
 def _mentioned(plan: Plan) -> set[str]:
-    """The ids that files, components and experiments name."""
+    """Return the ids that files, components and experiments name."""
     names = ("implements", "components", "requirements", "results")
     rows = [*plan["file_structure"], *plan["components"], *plan["experiments"]]
     return {one for row in rows for name in names for one in row.get(name, ())}
@@ -248,7 +248,7 @@ def _next_id(plan: Plan, letter: str) -> str:
 
 
 def _home(plan: Plan, letter: str) -> dict[str, Any]:
-    """The file where rows of this letter are; the first one with code where none is yet."""
+    """Return the file that holds rows of this letter; the first file with code where none does."""
     files: list[dict[str, Any]] = plan["file_structure"]
     with_some = [row for row in files if any(one.startswith(letter) for one in row.get("implements", ()))]
     code = [row for row in files if row["path"].endswith(".py") and "__" not in row["path"]]

@@ -1,4 +1,4 @@
-"""What no schema can say of a plan: ids that lead nowhere, packages that cannot be installed, checks that hide how they ended."""
+"""Find faults of a plan that no schema can express: dangling ids, invalid packages, checks that hide their exit code."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _DEPTH = 5
 
 @dataclass(frozen=True)
 class _Rules:
-    """What the shell was told before a command."""
+    """Options of the shell that are set before a command."""
 
     stops: bool = False
     """`set -e`: the first command that fails ends all."""
@@ -56,12 +56,12 @@ class _Rules:
 
 
 def why_exit_hidden(command: str) -> str:
-    """Why a failure of the check could go unseen, in words for whoever wrote the command; empty where it could not."""
+    """Return how a failure of the check could go unnoticed, for the author of the command; empty where it could not."""
     return _why_list_hides(_read_tokens(command), _Rules())
 
 
 def _read_tokens(command: str) -> list[str]:
-    """Words with their quotes, and signs; without redirections, remarks and here-documents."""
+    """Return words with their quotes, and operators; without redirections, comments and here-documents."""
     text = _HERE_DOCUMENT.sub(r"\3", command[:_LONGEST].replace("\\\n", " "))
     made: list[str] = []
     skips, remark = False, False
@@ -80,7 +80,7 @@ def _read_tokens(command: str) -> list[str]:
 
 
 def _why_list_hides(tokens: Sequence[str], rules: _Rules) -> str:
-    """The commands between `;` and line ends, of which the last one decides."""
+    """Check commands between `;` and line ends, of which the last one decides."""
     statements = [*_split(tokens, (";", "\n", "&"))]
     for number, (statement, sign) in enumerate(statements):
         words = _strip_wrappers(statement)
@@ -104,7 +104,7 @@ def _why_list_hides(tokens: Sequence[str], rules: _Rules) -> str:
 
 
 def _why_chain_hides(tokens: Sequence[str], rules: _Rules, is_last: bool) -> str:
-    """Commands that && and || join."""
+    """Check commands joined by && and ||."""
     links = [*_split(tokens, ("&&", "||"))]
     for (left, sign), (right, _) in pairwise(links):
         told = " ".join(right)
@@ -147,7 +147,7 @@ def _why_command_hides(tokens: Sequence[str], rules: _Rules, decides: bool) -> s
 
 
 def _why_program_hides(words: Sequence[str], rules: _Rules) -> str:
-    """What a program itself is told to pass over."""
+    """Check options that make a program ignore failures."""
     name = words[0].rpartition("/")[2] if words else ""
     flags, script = _find_script(words)
     if name in _SHELLS or name == "eval":
@@ -161,7 +161,7 @@ def _why_program_hides(words: Sequence[str], rules: _Rules) -> str:
 
 
 def _why_python_hides(script: str) -> str:
-    """What of `python -c` swallows a failure."""
+    """Check `python -c` for code that swallows a failure."""
     try:
         return next(_swallowing(ast.parse(script)), "")
     except (SyntaxError, ValueError):
@@ -198,7 +198,7 @@ def _raises(body: Sequence[ast.stmt]) -> bool:
 
 
 def _find_script(words: Sequence[str]) -> tuple[str, str]:
-    """The flags before `-c SCRIPT`, and the script without its quotes; the flags alone where there is none."""
+    """Return the flags before `-c SCRIPT` and the unquoted script; the flags alone where there is none."""
     for number, word in enumerate(words[1:], 1):
         if re.fullmatch(r"-\w*c", word) and number + 1 < len(words):
             return " ".join(words[1 : number + 1]), _unquote(words[number + 1])
@@ -212,7 +212,7 @@ def _unquote(word: str) -> str:
 
 
 def _strip_wrappers(tokens: Sequence[str]) -> list[str]:
-    """The command without variables that are set for it, and without programs that only run another."""
+    """Return the command without variable assignments and without programs that only run another."""
     words = list(tokens)
     while words and (_ASSIGNMENT.match(words[0]) or words[0] in _WRAPPERS):
         wrapper = words.pop(0)
@@ -222,7 +222,7 @@ def _strip_wrappers(tokens: Sequence[str]) -> list[str]:
 
 
 def _prepares(tokens: Sequence[str]) -> bool:
-    """Whether a statement before the last one is no check: its end may be lost."""
+    """Return whether a statement before the last one is a preparation, whose exit code may be lost."""
     words = _strip_wrappers(tokens)
     if not words:
         return "(" not in tokens[0] and "`" not in tokens[0]
@@ -243,7 +243,7 @@ def _show(tokens: Sequence[str]) -> str:
 
 
 def _split(tokens: Sequence[str], signs: Sequence[str]) -> Iterator[tuple[list[str], str]]:
-    """The stretches between these signs, each with the sign behind it; what stands in brackets or in a block stays whole."""
+    """Return the parts between these operators, each with its operator; brackets and blocks stay whole."""
     part: list[str] = []
     depth = 0
     for token in tokens:
@@ -264,7 +264,7 @@ _IDS = {"components": "C", "values": "V", "expected_results": "E", "experiments"
 
 
 def reference_faults(plan: Mapping[str, Any]) -> Iterator[str]:
-    """Ids that stand twice, and ids that lead nowhere."""
+    """Yield duplicate ids and dangling ids."""
     known: set[str] = set()
     for name in _IDS:
         counted = Counter(row["id"] for row in plan[name])
@@ -289,7 +289,7 @@ def reference_faults(plan: Mapping[str, Any]) -> Iterator[str]:
 
 
 def package_faults(packages: Sequence[str]) -> Iterator[str]:
-    """Lines that pip cannot install, with the form that it can."""
+    """Yield lines that pip cannot install, with the form that it can."""
     for line in packages:
         if read_requirement(line) is None:
             yield (
@@ -299,7 +299,7 @@ def package_faults(packages: Sequence[str]) -> Iterator[str]:
 
 
 def command_faults(commands: Sequence[str]) -> Iterator[str]:
-    """Verify commands that hide how they ended."""
+    """Yield verify commands that hide their exit code."""
     for command in commands:
         if why := why_exit_hidden(command):
             yield f"validation_approach: the check {command!r} hides how it ended: {why}"

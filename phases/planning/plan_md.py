@@ -1,4 +1,4 @@
-"""plan.md: a plan on a few screens, in the order of the paper, for a reviewer, a newcomer, or a model that needs a brief."""
+"""Render plan.md: a plan on a few screens, in the order of the paper, for a reviewer or as a brief for a model."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _HTML = re.compile(r"<(?=[A-Za-z/!?])")
 
 
 class _Part(NamedTuple):
-    """A section, or a listing of one: what is always shown before and behind the lines that may be cut."""
+    """A section or listing: head and foot are always shown, the lines between may be cut."""
 
     head: list[str]
     lines: list[str]
@@ -131,7 +131,7 @@ def _components(plan: Row) -> Iterator[str]:
 
 
 def _doubts(plan: Row) -> list[str]:
-    """What is uncertain with the rows that it is about, and what the paper leaves open with what is assumed."""
+    """Return uncertain points with the rows they concern, and what the paper leaves open with its assumption."""
     lines = []
     for what, rows in group_doubts(plan):
         ids = [one for one, _ in rows if one.startswith("R")]  # a section of their own has their words
@@ -163,7 +163,7 @@ def _requirements(plan: Row) -> list[str]:
 
 
 def _listings(plan: Row) -> Iterator[_Part]:
-    """The steps of algorithms as printed, then the equations. Each line is set in, so that none can end its block."""
+    """Yield the steps of algorithms as printed, then the equations. Indented lines cannot end their block."""
     rows = [row for row in plan.get("components", ()) if row.get("steps")]
     for at, row in enumerate(rows[:_MOST_LISTINGS]):
         place = ", ".join(filter(None, (str(row.get("algorithm", "")), _place(row))))
@@ -214,7 +214,7 @@ def _mentions(plan: Row) -> Iterator[str]:
 
 
 def _targets(plan: Row) -> Iterator[str]:
-    """The tables of results, a line a row: AP: Error 17.5, Writes 21.8 (E1, E2)."""
+    """Yield the tables of results, a line a row: AP: Error 17.5, Writes 21.8 (E1, E2)."""
     for place, rows in group_results(plan):
         conditions = {str(row.get("condition") or "") for row in rows}
         said = conditions.pop() if len(conditions) == 1 else ""
@@ -257,7 +257,7 @@ def _place(row: Row) -> str:
 
 
 def _plain(text: object, most: int = _LONGEST) -> str:
-    """Words of a paper or a model as one line that Markdown shows and does nothing else with."""
+    """Return untrusted words as one line that Markdown shows as plain text."""
     said = shorten_text(escape_text(" ".join(read_aloud(str(text)).split())), most)
     return _HTML.sub("< ", said).replace("](", "] (").replace("]:", "] :").replace("![", "! [")
 

@@ -39,7 +39,7 @@ _FAR = 4_000
 def differences_from_paper(
     plan: Row, pages: Sequence[tuple[int, str]], text: str, outline: Mapping[str, Any]
 ) -> Iterator[str]:
-    """A line a difference, which begins with the id of its row. `pages`: number and text; `text` is that of paper.md."""
+    """Return a line for each difference, beginning with the id of its row. `pages`: number and text; `text`: paper.md."""
     by_number = dict(pages)
     yield from _value_faults(plan, by_number)
     yield from _step_faults(plan, text, outline)
@@ -60,7 +60,7 @@ def _value_faults(plan: Row, pages: Mapping[int, str]) -> Iterator[str]:
 
 
 def _text_behind(quote: str, paragraph: str) -> str:
-    """What follows a quote that ends inside a sentence: the value may stand there."""
+    """Return the text after a quote that ends inside a sentence: the value may be there."""
     words = quote.split()
     at = paragraph.find(" ".join(words[-3:]))
     if at < 0 or quote.rstrip().endswith((".", "!", "?")):
@@ -69,7 +69,7 @@ def _text_behind(quote: str, paragraph: str) -> str:
 
 
 def _paragraph_of(quote: str, page: str) -> str:
-    """The paragraph that a quote begins: a quote may end before the value."""
+    """Return the paragraph that a quote begins: the value may follow the quote."""
     start = _letters(quote)[:24]
     return next((one for one in page.split("\n\n") if start and start in _letters(one)), "")
 

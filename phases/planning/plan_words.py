@@ -59,7 +59,7 @@ _FRACTIONS = frozenset(("frac", "dfrac", "tfrac", "cfrac"))
 
 
 class Step(NamedTuple):
-    """A line of an algorithm: its number, if any, by how many blanks it is set in, and what it says."""
+    """A line of an algorithm: its number, if any, its indentation and its text."""
 
     number: str
     depth: int
@@ -67,12 +67,12 @@ class Step(NamedTuple):
 
 
 def read_aloud(text: str) -> str:
-    """The words with the formulas between `$` written as a person would type them: `$d_{model}$` as d_model."""
+    """Return the words with formulas between `$` as plain text: `$d_{model}$` as d_model."""
     return _INLINE.sub(lambda match: read_formula(match.group(1)), text)
 
 
 def read_formula(formula: str) -> str:
-    r"""A formula in LaTeX as one line of text, like softmax(QK^T/√d_k) V; what is not known of it stays as its name."""
+    """Return a LaTeX formula as one line of text, like softmax(QK^T/√d_k) V; unknown commands keep their names."""
     if len(formula) > _LONGEST:
         return formula
     text = _CASES.sub(_write_cases, formula).replace("\\|", "‖")
@@ -117,7 +117,7 @@ def _write_group(match: re.Match[str]) -> str:
 
 
 def _write_cases(match: re.Match[str]) -> str:
-    """Cases on one line: { 1 if x > 0; 0 otherwise }."""
+    """Return cases on one line: { 1 if x > 0; 0 otherwise }."""
     return f"\\{{ {match.group(1).replace('&', ' ').strip()} \\}}"
 
 
@@ -141,7 +141,7 @@ ABSENT = "assumed"
 
 
 def name_place(row: Row) -> str:
-    """ "3.1, p. 3"; "p. 3" where the section has no name, "3.1" where no page is known."""
+    """Return "3.1, p. 3"; "p. 3" without a section, "3.1" without a page."""
     source = row["source"]
     if source["section"] == "review":
         return "asked for"
@@ -150,12 +150,12 @@ def name_place(row: Row) -> str:
 
 
 def name_page(page: int) -> str:
-    """ "p. 3"; nothing for page 0, which is none."""
+    """Return "p. 3"; empty for page 0."""
     return f"p. {page}" if page else ""
 
 
 def without_only_page(plan: Row) -> Row:
-    """The plan; where all of it stands on page 1, as with LaTeX, its rows have no page, for that would help nobody."""
+    """Return the plan without pages where all of it is on page 1, as with LaTeX."""
     rows = [row for value in plan.values() if isinstance(value, list) for row in value if isinstance(row, Mapping)]
     pages = {int(place.get("page") or 0) for row in rows for place in (row, row.get("source", {}))}
     return {**plan, **_clear_pages(plan)} if max(pages, default=0) == 1 else plan
@@ -172,25 +172,25 @@ def _clear_pages(value: Any, key: str = "") -> Any:
 
 
 def write_value(row: Row) -> str:
-    """The value, or the values, of a row with its unit."""
+    """Return the value or values of a row with the unit."""
     shown = str(row["value"]) if "value" in row else ", ".join(map(str, row["values"]))
     unit = str(row.get("unit") or "")
     return shown if not unit else f"{shown}{unit}" if unit == "%" else f"{shown} {unit}"
 
 
 def write_printed(row: Row) -> str:
-    """How the paper writes a value, where that reads otherwise than the value; else nothing."""
+    """Return the value as the paper prints it where that differs from the value; else an empty text."""
     return f"printed as {row['printed']}" if row.get("printed") else ""
 
 
 def name_value(row: Row) -> str:
-    """The name of a value with its symbol."""
+    """Return the name of a value with its symbol."""
     symbol = row.get("symbol")
     return f"{row['name']} ({read_formula(symbol)})" if symbol and symbol != row["name"] else read_aloud(row["name"])
 
 
 def write_ids(ids: Iterable[str]) -> str:
-    """Ids with those that follow each other as a range: R1–R4, R7."""
+    """Return ids with consecutive ones as a range: R1–R4, R7."""
     runs: list[list[str]] = []
     for one in ids:
         if runs and one[0] == runs[-1][-1][0] and int(one[1:]) == int(runs[-1][-1][1:]) + 1:
@@ -201,7 +201,7 @@ def write_ids(ids: Iterable[str]) -> str:
 
 
 def describe_row(plan: Row, identifier: str) -> str:
-    """A row of a plan in one line, by its id; empty where there is none."""
+    """Return a row of a plan as one line, by its id; empty where there is none."""
     row = next((row for name in _LISTS for row in plan.get(name, ()) if row.get("id") == identifier), None)
     if row is None:
         return ""
@@ -215,7 +215,7 @@ def describe_row(plan: Row, identifier: str) -> str:
 
 
 def group_doubts(plan: Row) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """What is uncertain, each with the rows that it is about; what is said alike of several tables stands once."""
+    """Return each doubt with its rows; equal doubts about several tables are joined."""
     said: dict[str, list[Row]] = {}
     for row in plan.get("uncertain", ()):
         about = str(row.get("about") or "")
@@ -230,7 +230,7 @@ def group_doubts(plan: Row) -> Iterator[tuple[str, list[tuple[str, str]]]]:
 
 
 def steps_of(component: Row) -> list[Step]:
-    """The lines of a component's algorithm, without its title, each with its number, the paper's own where it has some.
+    """Return the lines of a component's algorithm without its title, numbered as the paper does where it does.
 
     In the plan a step is set in by blanks in front of it or behind its number; the least deep one stands at 0 here.
     """
@@ -252,7 +252,7 @@ def steps_of(component: Row) -> list[Step]:
 
 
 def _clear_misread(steps: Sequence[Step], lines: Sequence[str]) -> list[Step]:
-    """The steps; a number that does not stand between its neighbours, which follow each other, was misread and is left out.
+    """Return the steps without misread numbers: those that do not fit between their consecutive neighbours.
 
     One that is written otherwise than the others is no number of a line: it stays in its text.
     """
@@ -274,7 +274,7 @@ def _clear_misread(steps: Sequence[Step], lines: Sequence[str]) -> list[Step]:
 
 
 def _sign_behind(line: str) -> str:
-    """What stands between the number of a line and its text: a colon, a full stop, a bracket, or nothing."""
+    """Return the sign between the number of a line and its text: a colon, a full stop, a bracket, or nothing."""
     return line.strip().lstrip("0123456789")[:1].strip()
 
 
@@ -291,14 +291,14 @@ def _depth_of(line: str) -> int:
 
 
 def group_mentions(plan: Row) -> Iterator[tuple[str, Sequence[Row]]]:
-    """Data sets, metrics and baselines, also where a paper has none of them; nothing for a plan that is not made from a paper."""
+    """Return data sets, metrics and baselines, even where there are none; nothing for a plan without a paper."""
     kinds = (("data sets", "datasets"), ("metrics", "metrics"), ("baselines", "baselines"))
     if "tables" in plan or any(plan.get(key) for _, key in kinds):
         yield from ((name, plan.get(key, ())) for name, key in kinds)
 
 
 def find_tellers(plan: Row) -> dict[str, str]:
-    """For each component the requirement, else the component before it, that says in the same words what it is."""
+    """Return for each component the row that already describes it in the same words."""
     told: dict[str, str] = {}
     for place, row in enumerate(plan.get("components", ())):
         says = [one["id"] for one in plan["requirements"] if row["what"] and row["what"] in one["text"]]
@@ -310,13 +310,13 @@ def find_tellers(plan: Row) -> dict[str, str]:
 
 
 def is_in_formula(equation: str, formula: str) -> bool:
-    """Whether an equation with its number begins the formula that a requirement ends with, or a line of it."""
+    """Return whether a numbered equation begins the last formula of a requirement, or a line of it."""
     bare = _NUMBER.sub("", equation).rstrip(" .…")
     return formula.startswith(bare) or f"\\\\ {bare}" in formula
 
 
 def group_results(plan: Row) -> Iterator[tuple[str, list[Row]]]:
-    """The expected results of each table, under "Table 2, p. 8"."""
+    """Return the expected results of each table, under "Table 2, p. 8"."""
     tables: dict[str, list[Row]] = {}
     for row in plan.get("expected_results", ()):
         tables.setdefault(_name_table(row), []).append(row)
@@ -337,7 +337,7 @@ def describe_tables(plan: Row) -> str:
 
 
 def _join_labels(labels: Sequence[str]) -> str:
-    """Labels, of which those that follow each other stand as a range: Tables 2–4, Table 7."""
+    """Return labels with consecutive ones as a range: Tables 2–4, Table 7."""
     runs: list[tuple[str, int, int]] = []
     for label in labels:
         number = re.fullmatch(r"(Table )([0-9]+)", label)
@@ -357,7 +357,7 @@ def _name_table(row: Row) -> str:
 
 
 def count_rows(plan: Row) -> str:
-    """ "49 requirements, 18 components, …", of what a plan has."""
+    """Return "49 requirements, 18 components, …" for the parts that a plan has."""
     names = {"requirements": "requirement", "components": "component", "values": "value",
              "expected_results": "expected result", "file_structure": "file"}  # fmt: skip
     counts: Sequence[tuple[int, str]] = [(len(plan.get(key, ())), name) for key, name in names.items()]

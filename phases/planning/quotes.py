@@ -1,4 +1,4 @@
-"""The words that a row of a plan cites, and where they stand in a text that may differ in a letter out of twenty."""
+"""Read the quote of a row, and find it in a text that may differ in one letter out of twenty."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def is_reworded(row: Mapping[str, Any]) -> bool:
 
 
 def find_nearly(quote: str, text: str) -> tuple[int, int] | None:
-    """Start and end of the place where the quote stands with at most one wrong letter in twenty; None where there is none.
+    """Return start and end of the quote with at most one wrong letter in twenty; None where there is no such place.
 
     Cut into one piece more than it may have wrong letters, a quote that stands there has a piece without one.
     """
@@ -57,7 +57,7 @@ def find_nearly(quote: str, text: str) -> tuple[int, int] | None:
 
 
 def _distance(one: str, other: str, most: int) -> int:
-    """How many letters have to be changed, left out or put in to make one of the other; more than `most` is not counted on."""
+    """Return the edit distance of two texts; counting stops beyond `most`."""
     row = list(range(len(other) + 1))
     for number, letter in enumerate(one, 1):
         first, last = max(1, number - most), min(len(other), number + most)

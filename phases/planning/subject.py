@@ -1,4 +1,4 @@
-"""Is there something to implement in a text? Told before it is planned, since a plan of anything else helps nobody."""
+"""Decide before planning whether a text describes something to implement."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _LEAST, _A_MORE, _MOST = 1, 400, 6
 
 
 def why_nothing_to_implement(text: str, outline: Mapping[str, Any]) -> str:
-    """Why a text looks like neither a paper nor a requirement; empty where it may be one, or where nobody can say."""
+    """Return why a text looks like neither a paper nor a request; empty where it may be one."""
     if any(outline.get(kind) for kind in ("equations", "algorithms")) or "```" in text:
         return ""
     text = _MARK.sub("", text)

@@ -95,7 +95,7 @@ def relate_repositories(
         return [], near
 
     def all_related(cache: Cache) -> list[dict[str, Any]]:
-        return [row for one in planned for row in _relate_file(cache, one, repositories, references)]
+        return [row for planned_file in planned for row in _relate_file(cache, planned_file, repositories, references)]
 
     relations = with_cache_for_reading(into, fetched, all_related, cache_directory, start)
     logger.info("{} relations to {} planned files", len(relations), len(planned))
@@ -116,11 +116,11 @@ def _relate_file(
     }
     for repository in repositories:
         lean = _lean_of(repository, references)
-        found = (
+        relations = (
             _relation_row(planned, repository, best, features)
             for best, features in _find_candidates(cache, planned, rarity, str(repository["name"]), lean)
         )
-        rows += sorted((row for row in found if row["confidence"] >= LEAST), key=_sort_key)[:MOST_OF_ONE]
+        rows += sorted((row for row in relations if row["confidence"] >= LEAST), key=_sort_key)[:MOST_OF_ONE]
     return sorted(rows, key=_sort_key)[:MOST]
 
 
@@ -131,8 +131,8 @@ def _sort_key(row: Mapping[str, Any]) -> tuple[float, str, str]:
 def _lean_of(repository: Mapping[str, Any], references: Mapping[str, Any]) -> float:
     """By what the repository is to the paper, and by the score that the references gave it."""
     scores = [float(row["score"]) for row in references["repositories"] if row["url"] in repository["urls"]]
-    said = _LEANS.get(repository["role"], 0.3)
-    return (said + max(scores)) / 2 if scores else said
+    weight = _LEANS.get(repository["role"], 0.3)
+    return (weight + max(scores)) / 2 if scores else weight
 
 
 def _find_candidates(
@@ -141,15 +141,17 @@ def _find_candidates(
     """Yield every file that defines a name of the interface or ranks high for the words, with its features."""
     defined = _definitions(cache, planned, repository)
     pieces: dict[int, list[FileHit]] = {}
-    for found in rank_pieces(cache, planned.query, repository, _LOOKED_AT):
-        pieces.setdefault(found.file, []).append(found)
+    for hit in rank_pieces(cache, planned.query, repository, _LOOKED_AT):
+        pieces.setdefault(hit.file, []).append(hit)
     for file in dict.fromkeys((*defined, *pieces)):
         path, language = cache.place(file)
         if is_test_path(path) and not planned.is_test:
             continue
         shared, best = _best_piece(cache, pieces.get(file, ()), rarity)
         words = sorted(planned.path_words & words_of_path(path))
-        names = {one.name: planned.names[one.name] * one.rare for one in defined.get(file, ())}
+        names = {
+            definition.name: planned.names[definition.name] * definition.rare for definition in defined.get(file, ())
+        }
         share = sum(rarity[word] for word in shared) / (sum(rarity.values()) or 1.0)
         terms = share * min(1.0, len(rarity) / _FEW_WORDS)
         features = _Features(
@@ -168,15 +170,15 @@ def _find_candidates(
 
 def _definitions(cache: Cache, planned: PlannedFile, repository: str) -> dict[int, list[_Defined]]:
     """By file: the names of the interface that it defines."""
-    found: dict[int, list[_Defined]] = {}
+    definitions: dict[int, list[_Defined]] = {}
     for name in planned.names:
         rows = cache.defining(name, repository)
         for file, parent, spelled, line in rows:
-            here = found.setdefault(file, [])
+            here = definitions.setdefault(file, [])
             if all(name != other.name for other in here):
                 symbol = f"{parent}.{spelled}" if parent else spelled
                 here.append(_Defined(name, symbol, line, 1 / (1 + math.log2(len(rows)))))
-    return found
+    return definitions
 
 
 def _best_piece(
@@ -282,7 +284,10 @@ class PlannedFile(NamedTuple):
 def files_of_plan(plan: Mapping[str, Any]) -> list[PlannedFile]:
     """Return the files of a plan that give search terms."""
     texts = {row["id"]: str(row["text"]) for row in plan["requirements"]}
-    rows = [(row, [texts.get(one, "") for one in row.get("implements", ())]) for row in plan["file_structure"]]
+    rows = [
+        (row, [texts.get(requirement, "") for requirement in row.get("implements", ())])
+        for row in plan["file_structure"]
+    ]
     return [_planned_file(row, asked) for row, asked in rows if row.get("interface") or any(asked)]
 
 
@@ -318,8 +323,8 @@ def _planned_file(row: Mapping[str, Any], asked: list[str]) -> PlannedFile:
 
 
 def _declared_name(line: str) -> str:
-    found = _DECLARED.search(line)
-    return (found[1] or found[2]) if found else ""
+    match = _DECLARED.search(line)
+    return (match[1] or match[2]) if match else ""
 
 
 def _name_weight(name: str) -> float:
@@ -351,13 +356,13 @@ def requirements_near(
 
     `sections`: the number and the title of each section by its id.
     """
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for label, citation in _citations_of(repository, references):
         for requirement in plan["requirements"]:
-            if requirement["id"] not in found and (how := _how_near(requirement, citation, sections)):
-                found[requirement["id"]] = f"{label} {how} {requirement['id']}"
+            if requirement["id"] not in reasons and (how := _how_near(requirement, citation, sections)):
+                reasons[requirement["id"]] = f"{label} {how} {requirement['id']}"
     return NearbyRequirements(
-        tuple(row["id"] for row in plan["requirements"] if row["id"] in found), "; ".join(list(found.values())[:5])
+        tuple(row["id"] for row in plan["requirements"] if row["id"] in reasons), "; ".join(list(reasons.values())[:5])
     )
 
 
@@ -368,10 +373,12 @@ def _citations_of(
     wanted = set(repository.get("references", ()))
     for row in references["references"]:
         if row["id"] in wanted:
-            yield from ((f"{row['id']} is cited", one) for one in row["citations"] if one["where"] != "reference")
+            yield from (
+                (f"{row['id']} is cited", mention) for mention in row["citations"] if mention["where"] != "reference"
+            )
     for row in references["repositories"]:
         if row["url"] in repository["urls"]:
-            yield from (("it is named", one) for one in row["mentions"] if one["where"] != "reference")
+            yield from (("it is named", mention) for mention in row["mentions"] if mention["where"] != "reference")
 
 
 def _how_near(

@@ -65,14 +65,14 @@ def search_code(
     fetched = code_base if code_base is not None else code_base_of(into)
     if not query.strip() or not limit:
         return []
-    found = with_cache_for_reading(
+    hits = with_cache_for_reading(
         into, fetched, lambda cache: _find_hits(cache, query, repository, limit), cache_directory, start
     )
-    folders = {hit.repository: FetchedRepository(fetched, hit.repository) for hit, _, _ in found}
+    folders = {hit.repository: FetchedRepository(fetched, hit.repository) for hit, _, _ in hits}
     words = set(words_of(query))
     return [
         _add_excerpt(hit, folders[hit.repository].read(hit.path, digest), language, words)
-        for hit, digest, language in found
+        for hit, digest, language in hits
     ]
 
 
@@ -85,12 +85,12 @@ def _find_hits(cache: Cache, query: str, repository: str | None, limit: int) -> 
     """Return hits without excerpt, each with its file's digest and language."""
     name = name_asked(query)
     hits = find_symbols(cache, name, repository, limit) if name else []
-    places = {(one.file, one.hit.line) for one in hits}
-    for one in rank_pieces(cache, query, repository, limit) if len(hits) < limit else []:
-        if (one.file, one.hit.line) not in places:
-            signature = cache.signature(one.file, one.hit.line, one.hit.kind)
-            hits.append(one._replace(hit=one.hit._replace(signature=signature)))
-    return [(one.hit, *cache.content(one.file)) for one in hits[:limit]]
+    places = {(ranked.file, ranked.hit.line) for ranked in hits}
+    for ranked in rank_pieces(cache, query, repository, limit) if len(hits) < limit else []:
+        if (ranked.file, ranked.hit.line) not in places:
+            signature = cache.signature(ranked.file, ranked.hit.line, ranked.hit.kind)
+            hits.append(ranked._replace(hit=ranked.hit._replace(signature=signature)))
+    return [(ranked.hit, *cache.content(ranked.file)) for ranked in hits[:limit]]
 
 
 def _add_excerpt(hit: Hit, data: bytes | None, language: str, words: set[str]) -> Hit:
@@ -220,8 +220,8 @@ def rank_pieces(cache: Cache, query: str, repository: str | None, limit: int) ->
     rows = _first_look(cache, list(rarity), repository, max(limit, _SECOND_LOOK))
     top = max((float(row[-1]) for row in rows), default=0.0) or 1.0
     whole = sum(rarity.values())
-    found = [_ranked_piece(cache.piece(int(row[0])), row, (rarity, whole, top)) for row in rows]
-    return sorted(found, key=lambda one: (-one.hit.score, one.hit.repository, one.hit.path, one.hit.line))[:limit]
+    ranked = [_ranked_piece(cache.piece(int(row[0])), row, (rarity, whole, top)) for row in rows]
+    return sorted(ranked, key=lambda one: (-one.hit.score, one.hit.repository, one.hit.path, one.hit.line))[:limit]
 
 
 def rarity_of(cache: Cache, query: str) -> dict[str, float]:
@@ -231,8 +231,8 @@ def rarity_of(cache: Cache, query: str) -> dict[str, float]:
     total = max(1, cache.count_of_pieces())
     counts = {word: count for word in telling[:1000] if (count := cache.pieces_with(word))}
     rarest = sorted(counts, key=counts.__getitem__)
-    kept = [word for at, word in enumerate(rarest) if at < _FEW or counts[word] < _COMMON * total]
-    return {word: math.log(1 + (total - counts[word] + 0.5) / (counts[word] + 0.5)) for word in kept[:_MOST_WORDS]}
+    selected = [word for at, word in enumerate(rarest) if at < _FEW or counts[word] < _COMMON * total]
+    return {word: math.log(1 + (total - counts[word] + 0.5) / (counts[word] + 0.5)) for word in selected[:_MOST_WORDS]}
 
 
 def _first_look(cache: Cache, words: Sequence[str], repository: str | None, most: int) -> list[tuple[Any, ...]]:
@@ -292,17 +292,17 @@ def answer_query(
     hits = search_code(
         into, query, repository=repository or None, limit=most, cache_directory=cache_directory, start=start
     )
-    found = []
+    answers = []
     why: NotShown | None = None
     for hit in hits:
         try:
             stretch = (hit.line, min(hit.end - hit.line + 1, LONGEST))
-            found.append(_build_answer(root, index, (hit.repository, hit.path), stretch, (hit.kind, hit.name)))
+            answers.append(_build_answer(root, index, (hit.repository, hit.path), stretch, (hit.kind, hit.name)))
         except NotShown as error:
             why = error  # it was changed or taken away since it was indexed; the others are there
-    if why and not found:
+    if why and not answers:
         raise NotShown(f"what matches cannot be shown: {why}") from why
-    return found
+    return answers
 
 
 def read_on(root: str, index: Mapping[str, Any], repository: str, path: str, line: int, most: int) -> SearchHit:

@@ -75,13 +75,13 @@ def read_artifacts(directory: str, metrics: str) -> Artifacts:
 
 def read_labels(data: bytes) -> dict[tuple[str, str], str]:
     """Return the true labels of a file with the columns row, y_true and perhaps seed: (seed, row) -> label. Raises ValueError."""
-    found: dict[tuple[str, str], str] = {}
+    labels: dict[tuple[str, str], str] = {}
     for row in _table(data, ("row", "y_true")):
         key = (row.get("seed", ""), row["row"])
-        if key in found:
+        if key in labels:
             raise ValueError(f"two labels for row {key[1]}")
-        found[key] = row["y_true"]
-    return found
+        labels[key] = row["y_true"]
+    return labels
 
 
 def to_number(text: str) -> float:
@@ -210,20 +210,20 @@ def find_constants(
     forms = [
         (form, name)
         for name, value in figures.items()
-        if count_digits(value) >= _FEW_DIGITS and not any(_is_same(value, one) for one in known)
+        if count_digits(value) >= _FEW_DIGITS and not any(_is_same(value, number) for number in known)
         for form in {value, value / 100, value * 100, 100 - value, 1 - value, 1 - value / 100}
         if form
     ]
     forms.sort()
-    found: dict[str, list[str]] = {}
+    places: dict[str, list[str]] = {}
     for path, data in code.items():
         text = data.decode("utf-8", "replace")
         for line, value in _constants_of(text) if path.endswith(".py") else _numbers_of(text):
             for name in _look_up(forms, abs(value)):
                 place = f"{path}:{line}"
-                if place not in found.setdefault(name, []):
-                    found[name].append(place)
-    return found
+                if place not in places.setdefault(name, []):
+                    places[name].append(place)
+    return places
 
 
 def find_copied_labels(groups: Mapping[str, Predictions], code: Mapping[str, bytes]) -> str:
@@ -311,9 +311,9 @@ def _fold_operation(node: ast.BinOp, depth: int) -> float | None:
 
 def _numbers_of(text: str) -> Iterator[tuple[int, float]]:
     for number, line in enumerate(text.split("\n"), 1):
-        for found in _NUMBER.finditer(line):
+        for match in _NUMBER.finditer(line):
             try:
-                yield number, float(found[0].replace(",", "."))
+                yield number, float(match[0].replace(",", "."))
             except ValueError:
                 continue
 

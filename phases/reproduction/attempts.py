@@ -83,7 +83,7 @@ def read_attempts(root: str) -> list[Attempt]:
 
 def open_attempt(root: str) -> Attempt | None:
     """Return the attempt in progress or to be started."""
-    return next((one for one in read_attempts(root) if not one.is_over), None)
+    return next((attempt for attempt in read_attempts(root) if not attempt.is_over), None)
 
 
 def begin_attempt(
@@ -95,8 +95,8 @@ def begin_attempt(
     """
     before = read_attempts(root)
     own = [one for one in before if one.plan_sha256 == plan_sha256]
-    told = find_cells(results)
-    if not told and not _failures(results):
+    cells = find_cells(results)
+    if not cells and not _failures(results):
         return None, ""
     if len(own) >= most:
         return (
@@ -109,7 +109,7 @@ def begin_attempt(
     text = describe_tables(results, root, len(own) + 1, most)
     row = {
         "text": text,
-        "told": [place_of(cell) for cell in told],
+        "told": [place_of(cell) for cell in cells],
         "labels": digest_labels(os.path.join(root, "held_out")),
         "tree_sha256": tree_digest(Workspace(code)),
         "plan_sha256": plan_sha256,
@@ -139,7 +139,7 @@ def end_attempt(root: str, code: str) -> list[Attempt]:
     home = os.path.join(root, DIRECTORY, str(attempt.number))
     kept = os.path.join(home, _BEFORE)
     try:
-        before = {found.path: read_beneath(kept, found.path, _LARGEST_CODE) for found in walk_files(kept)}
+        before = {entry.path: read_beneath(kept, entry.path, _LARGEST_CODE) for entry in walk_files(kept)}
     except OSError as error:
         raise storage_error("read", kept, error) from error
     write_durable(os.path.join(home, CHANGES), "".join(_compare(before, _read_code(code))).encode("utf-8", "replace"))
@@ -170,10 +170,10 @@ def place_of(cell: Mapping[str, Any]) -> str:
 def told_cells(attempts: Iterable[Attempt], labels: str) -> dict[str, int]:
     """Return the cells reported to an agent with these labels held back, each with its first attempt."""
     found: dict[str, int] = {}
-    for one in attempts:
-        if one.labels == labels:
-            for name in one.told:
-                found.setdefault(name, one.number)
+    for attempt in attempts:
+        if attempt.labels == labels:
+            for name in attempt.told:
+                found.setdefault(name, attempt.number)
     return found
 
 
@@ -206,12 +206,12 @@ def describe_tables(results: Mapping[str, Any], root: str, number: int, most: in
         *(f"experiments: {one_line(fault, 300)}" for fault in results["faults"][:8]),
         *(_describe_failure(row, root) for row in _failures(results)[:4]),
     ]
-    said = (
+    text = (
         bound_text("\n".join(lines), _LONGEST_TOLD)
         .replace(f"<{_TAG}", f"<\\{_TAG}")
         .replace(f"</{_TAG}", f"<\\/{_TAG}")
     )
-    return f'<{_TAG} attempt="{number}" of="{most}">\n{said}\n{WHAT_NEXT}\n</{_TAG}>'
+    return f'<{_TAG} attempt="{number}" of="{most}">\n{text}\n{WHAT_NEXT}\n</{_TAG}>'
 
 
 def _failures(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -265,16 +265,16 @@ def _files_of(changes: str) -> tuple[str, ...]:
 
 def _read_code(code: str) -> dict[str, bytes]:
     """Return the files of a workspace; large ones are represented by their digest."""
-    workspace, found = Workspace(code), dict[str, bytes]()
+    workspace, contents = Workspace(code), dict[str, bytes]()
     for row in workspace.digests():
         if row.path.startswith(".pipeline/"):
             continue
         try:
             small = row.sha256 is not None and row.bytes <= _LARGEST_CODE
-            found[row.path] = workspace.read_bytes(row.path) if small else f"sha256 {row.sha256}\n".encode()
+            contents[row.path] = workspace.read_bytes(row.path) if small else f"sha256 {row.sha256}\n".encode()
         except WorkspaceError:
             continue
-    return found
+    return contents
 
 
 def _compare(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterable[str]:

@@ -69,11 +69,11 @@ def read_figure(value: object) -> Figure | None:
         return None
     if isinstance(value, int | float):
         return Figure(float(value), None, _rounding_of(repr(value)))
-    found = _CELL.fullmatch(" ".join(str(value).replace("−", "-").replace("**", "").split()))
-    if not found:
+    match = _CELL.fullmatch(" ".join(str(value).replace("−", "-").replace("**", "").split()))
+    if not match:
         return None
-    spread = found[2] or found[3]
-    value = found[1].replace(",", "")
+    spread = match[2] or match[3]
+    value = match[1].replace(",", "")
     return Figure(float(value), float(spread.replace(",", "")) if spread else None, _rounding_of(value))
 
 
@@ -147,11 +147,11 @@ def compare_orders(cells: Sequence[Mapping[str, Any]]) -> dict[str, int]:
             columns.setdefault((cell["table"], cell["column"]), []).append(cell)
     held = of = 0
     for column in columns.values():
-        for one, other in combinations(column, 2):
-            theirs = one["paper"] - other["paper"]
-            if abs(theirs) > max(one["tolerance"], other["tolerance"]):
+        for pair, other in combinations(column, 2):
+            theirs = pair["paper"] - other["paper"]
+            if abs(theirs) > max(pair["tolerance"], other["tolerance"]):
                 of += 1
-                held += (one["ours"] - other["ours"]) * theirs > 0
+                held += (pair["ours"] - other["ours"]) * theirs > 0
     return {"held": held, "of": of}
 
 

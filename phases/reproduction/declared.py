@@ -60,12 +60,12 @@ def parse_declared(
     """Return what experiments.yaml declares, with what is wrong in it: one bad experiment costs itself alone."""
     faults: list[str] = []
     try:
-        found = parse(data)
+        document = parse(data)
     except ContractError as error:
-        found, faults = {"experiments": _rows_that_fit(data, parse)}, [str(error)]
-    experiments = [_experiment_of(row, size) for row in found["experiments"]]
+        document, faults = {"experiments": _rows_that_fit(data, parse)}, [str(error)]
+    experiments = [_experiment_of(row, size) for row in document["experiments"]]
     faults += _find_faults(experiments, known)
-    return Declared(_without_twins(experiments), tuple(found.get("leave_out", ())), tuple(faults))
+    return Declared(_without_twins(experiments), tuple(document.get("leave_out", ())), tuple(faults))
 
 
 def _rows_that_fit(data: bytes, parse: Callable[[bytes], Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -74,11 +74,11 @@ def _rows_that_fit(data: bytes, parse: Callable[[bytes], Mapping[str, Any]]) -> 
     except FormatError:
         return []
     rows = raw.get("experiments") if isinstance(raw, dict) else None
-    kept = []
+    fitting = []
     for row in rows[:_MOST_ROWS] if isinstance(rows, list) else ():
         with suppress(ContractError, FormatError):
-            kept += parse(dump_yaml({"experiments": [row]}))["experiments"]
-    return kept
+            fitting += parse(dump_yaml({"experiments": [row]}))["experiments"]
+    return fitting
 
 
 def _experiment_of(row: Mapping[str, Any], size: str) -> Experiment:
@@ -96,19 +96,19 @@ def _experiment_of(row: Mapping[str, Any], size: str) -> Experiment:
 
 
 def _find_faults(experiments: Sequence[Experiment], known: Collection[str]) -> list[str]:
-    names = [one.name for one in experiments]
+    names = [experiment.name for experiment in experiments]
     faults = [f"{NAME}: two experiments are called {name}" for name in dict.fromkeys(names) if names.count(name) > 1]
-    spoken = [result for one in experiments for result in dict.fromkeys(one.results)]
+    spoken = [result for experiment in experiments for result in dict.fromkeys(experiment.results)]
     faults += [f"{NAME}: {result} is spoken of twice" for result in dict.fromkeys(spoken) if spoken.count(result) > 1]
     return faults + [f"{NAME}: the plan expects no {result}" for result in dict.fromkeys(spoken) if result not in known]
 
 
 def _without_twins(experiments: Sequence[Experiment]) -> tuple[Experiment, ...]:
     """Return the first experiment of each name, and for each result."""
-    kept: dict[str, Experiment] = {}
+    experiments_kept: dict[str, Experiment] = {}
     spoken: set[str] = set()
     for one in experiments:
-        if one.name not in kept:
-            kept[one.name] = one._replace(results=tuple(name for name in one.results if name not in spoken))
+        if one.name not in experiments_kept:
+            experiments_kept[one.name] = one._replace(results=tuple(name for name in one.results if name not in spoken))
             spoken.update(one.results)
-    return tuple(kept.values())
+    return tuple(experiments_kept.values())

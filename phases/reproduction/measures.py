@@ -131,22 +131,22 @@ def measure_of(metric: str) -> str:
 def _averaged(true: Labels, predicted: Labels, average: str, measure: Callable[[int, int, int], float]) -> float:
     """Return a measure of (right predictions of a class, predictions of it, labels of it), averaged over classes as asked."""
     hits = Counter(a for a, b in zip(true, predicted, strict=True) if a == b)
-    said, there = Counter(predicted), Counter(true)
+    predicted_counts, there = Counter(predicted), Counter(true)
     if average == "micro":
-        return measure(hits.total(), said.total(), there.total())
-    classes = sorted({*said, *there})
+        return measure(hits.total(), predicted_counts.total(), there.total())
+    classes = sorted({*predicted_counts, *there})
     if average == "binary":
         classes = [_positive_class([*classes])]
-    return mean([measure(hits[one], said[one], there[one]) for one in classes])
+    return mean([measure(hits[label], predicted_counts[label], there[label]) for label in classes])
 
 
 def _positive_class(labels: Labels) -> str:
     """Of two classes the one that is called positive. Raises ValueError where none is, or where there are more."""
     classes = set(labels)
-    found = [name for name in _POSITIVE if name in classes]
-    if len(classes) > 2 or len(found) != 1:
+    positives = [name for name in _POSITIVE if name in classes]
+    if len(classes) > 2 or len(positives) != 1:
         raise ValueError(f"which of the classes {', '.join(sorted(classes)[:5])} is the positive one is not known")
-    return found[0]
+    return positives[0]
 
 
 def _share(part: int, whole: int) -> float:

@@ -166,14 +166,14 @@ def _attempt_row(one: Attempt) -> dict[str, Any]:
 
 def _run_all(request: Request, declared: Declared, code: Mapping[str, bytes]) -> list[_Evidence]:
     evidence, total = [], len(declared.experiments)
-    for number, one in enumerate(declared.experiments):
-        request.progress(number, total, f"{one.name} ({request.size}) …")
-        run = run_experiment(one, request.size, code, request.place)
-        request.progress(number + 1, total, f"{one.name}: {run.why or run.status}")
-        own = os.path.join(run.directory, one.name)
-        found = read_artifacts(own if run.directory and os.path.isdir(own) else run.directory, one.metrics)
-        labels, why = _read_held_back(request.place.held_out, one)
-        evidence.append(_Evidence(one, run, found, labels, why))
+    for number, experiment in enumerate(declared.experiments):
+        request.progress(number, total, f"{experiment.name} ({request.size}) …")
+        run = run_experiment(experiment, request.size, code, request.place)
+        request.progress(number + 1, total, f"{experiment.name}: {run.why or run.status}")
+        own = os.path.join(run.directory, experiment.name)
+        artifacts = read_artifacts(own if run.directory and os.path.isdir(own) else run.directory, experiment.metrics)
+        labels, why = _read_held_back(request.place.held_out, experiment)
+        evidence.append(_Evidence(experiment, run, artifacts, labels, why))
     return evidence
 
 
@@ -194,8 +194,8 @@ def _read_held_back(held_out: str, one: Experiment) -> tuple[Mapping[tuple[str, 
 
 
 def _faults_of(evidence: Sequence[_Evidence]) -> list[str]:
-    found = [f"{each.one.name}: {fault}" for each in evidence for fault in each.found.faults]
-    return found + list(dict.fromkeys(each.why for each in evidence if each.why))
+    faults = [f"{each.one.name}: {fault}" for each in evidence for fault in each.found.faults]
+    return faults + list(dict.fromkeys(each.why for each in evidence if each.why))
 
 
 def _judge_all(
@@ -332,8 +332,8 @@ def _why_suspect(
     if ours.known_from in (HELD_BACK, OWN_LABELS):
         if copied := find_copied_labels(each.found.predictions[name], tables):
             return copied
-        if said := each.found.reported.get(name):
-            other = measures.mean(said)
+        if reported := each.found.reported.get(name):
+            other = measures.mean(reported)
             if min(abs(other * scale - ours.value) for scale in (1, 100)) > _OTHER_FIGURE * abs(ours.value) + 1e-9:
                 return f"it reports {other:.6g}, and its own predictions give {ours.value:.6g}"
     return ""
@@ -383,7 +383,7 @@ def _planned_values(plan: Mapping[str, Any]) -> list[float]:
     """Return numbers that the plan requires in the code; they are settings, in whatever table they occur."""
     rows = [*plan.get("values", ()), *(row for row in plan["requirements"] if "value" in row)]
     given = [row["value"] if "value" in row else row.get("values", []) for row in rows]
-    values = [one for value in given for one in (value if isinstance(value, list) else [value])]
+    values = [number for value in given for number in (value if isinstance(value, list) else [value])]
     return [abs(float(value)) for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
 
 

@@ -75,7 +75,7 @@ def collect_code(workspace: Workspace, leave_out: Sequence[str]) -> dict[str, by
     Experiments cannot take figures from files that they cannot read; all others are searched for figures, so they have to be
     text.
     """
-    found: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     for row in workspace.digests():
         parts = row.path.split("/")
         is_test = (
@@ -93,33 +93,35 @@ def collect_code(workspace: Workspace, leave_out: Sequence[str]) -> dict[str, by
         except WorkspaceError:
             continue
         if b"\0" not in data and data.decode("utf-8", "ignore").encode() == data:
-            found[row.path] = data
-    return found
+            files[row.path] = data
+    return files
 
 
-def run_experiment(one: Experiment, size: str, code: Mapping[str, bytes], place: Place) -> Run:
+def run_experiment(experiment: Experiment, size: str, code: Mapping[str, bytes], place: Place) -> Run:
     """Run an experiment, or return the result of an earlier run on the same input. Raises StorageError."""
-    if not one.command:
-        return Run(NOT_RUN, f"the code has no {size} size of {one.name}")
+    if not experiment.command:
+        return Run(NOT_RUN, f"the code has no {size} size of {experiment.name}")
     given = {folder.variable for folder in parse_data(str(place.settings.get("data") or ""))}
-    if missing := [name for name in one.data if variable_of(name) not in given]:
+    if missing := [name for name in experiment.data if variable_of(name) not in given]:
         return Run(NOT_RUN, "; ".join(map(place.provided.why_missing, missing)))
-    home = os.path.join(place.results, f"{one.name}-{size}")
+    home = os.path.join(place.results, f"{experiment.name}-{size}")
     _refuse_links(place.results, home)
-    key = _key_of(one, code, place)
+    key = _key_of(experiment, code, place)
     if kept := _read_kept(home, key):
-        logger.info("experiment {} is done already", one.name)
+        logger.info("experiment {} is done already", experiment.name)
         return kept
     place.in_place()
     work = _prepare_directory(home, code, place)
     own = os.path.join(work, DATA)
     box = Box(work, place.kind, place.readable, place.python, limits_from(place.settings), read_only=(own,))
     box = with_machine(box, place.settings)
-    spelled = {variable_of(name): name for name in one.data}  # as the code looks for it
+    spelled = {variable_of(name): name for name in experiment.data}  # as the code looks for it
     box = box._replace(data=tuple(each._replace(name=spelled.get(each.variable, each.name)) for each in box.data))
-    logger.info("experiment {} runs: {}", one.name, one.command)
+    logger.info("experiment {} runs: {}", experiment.name, experiment.command)
     began = time.monotonic()
-    ended = run_command(box, one.command, seconds=place.seconds, variables={"PIPELINE_EXPERIMENT": one.name})
+    ended = run_command(
+        box, experiment.command, seconds=place.seconds, variables={"PIPELINE_EXPERIMENT": experiment.name}
+    )
     seconds = time.monotonic() - began
     files, why = _keep_files(work, home)
     write_durable(os.path.join(home, "log.txt"), ended.output.encode("utf-8", "replace"))
@@ -211,20 +213,20 @@ def _given_files(held_out: str) -> list[str]:
     if not held_out:
         return []
     try:
-        found = [(each.path, each.is_regular()) for each in walk_files(held_out)]
+        entries = [(each.path, each.is_regular()) for each in walk_files(held_out)]
     except OSError as error:
         raise storage_error("read", held_out, error) from error
-    return [path for path, is_regular in found if is_regular and path.split("/")[0] != LABELS]
+    return [path for path, is_regular in entries if is_regular and path.split("/")[0] != LABELS]
 
 
 def read_given_tables(held_out: str) -> dict[str, bytes]:
     """Return the tables among the user's files, by their path in an experiment's directory."""
     names = [name for name in _given_files(held_out) if name.endswith((".csv", ".tsv"))]
-    found: dict[str, bytes] = {}
+    tables: dict[str, bytes] = {}
     for name in names:
         with suppress(OSError):
-            found[f"{DATA}/{name}"] = read_beneath(held_out, name, _LARGEST_TABLE)
-    return found
+            tables[f"{DATA}/{name}"] = read_beneath(held_out, name, _LARGEST_TABLE)
+    return tables
 
 
 def _digest_of_file(root: str, path: str) -> str:
@@ -237,7 +239,7 @@ def _keep_files(work: str, home: str) -> tuple[list[dict[str, Any]], str]:
     make_directory(target)
     source = os.path.join(work, RESULTS)
     try:
-        paths = [found.path for found in walk_files(source) if found.is_regular()]
+        paths = [entry.path for entry in walk_files(source) if entry.is_regular()]
         if len(paths) > _MOST_FILES:
             return [], f"it left {len(paths):,} files below {RESULTS}/, and at most {_MOST_FILES:,} are kept"
         for path in paths:

@@ -58,17 +58,17 @@ def _copy(workspace: str, target: str) -> None:
     with open_directory(workspace) as root:
         directories = {target: os.fstat(root)}
         os.mkdir(target, 0o700)
-        for found in walk_tree(root, deepest=_DEEPEST):
-            copy = os.path.join(target, found.path)
-            if found.is_entered:
-                directories[copy] = found.status()
+        for entry in walk_tree(root, deepest=_DEEPEST):
+            copy = os.path.join(target, entry.path)
+            if entry.is_entered:
+                directories[copy] = entry.status()
                 os.mkdir(copy, 0o700)
-            elif found.is_directory():
-                raise OSError(errno.EACCES, "it lies too deep, or cannot be opened", found.path)
-            elif found.is_regular():
-                _copy_file(open_regular(found.name, found.directory), copy)
-            elif found.entry.is_symlink():
-                os.symlink(os.readlink(found.name, dir_fd=found.directory), copy)
+            elif entry.is_directory():
+                raise OSError(errno.EACCES, "it lies too deep, or cannot be opened", entry.path)
+            elif entry.is_regular():
+                _copy_file(open_regular(entry.name, entry.directory), copy)
+            elif entry.entry.is_symlink():
+                os.symlink(os.readlink(entry.name, dir_fd=entry.directory), copy)
     for copy, status in reversed(directories.items()):  # when all in it is there: it may be closed to writers
         os.chmod(copy, stat.S_IMODE(status.st_mode))
         os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
@@ -84,10 +84,10 @@ def carry_directory_over(name: str, source: str, target: str) -> None:
 
 def latest_aside(path: str) -> str:
     """Return the newest backup of a path: `<path>.prev`, `.prev2`, …; empty if there is none."""
-    found, target, number = "", f"{path}.prev", 2
+    latest, target, number = "", f"{path}.prev", 2
     while os.path.lexists(target):
-        found, target, number = target, f"{path}.prev{number}", number + 1
-    return found
+        latest, target, number = target, f"{path}.prev{number}", number + 1
+    return latest
 
 
 def carry_file_over(path: str, source: str, target: str) -> None:

@@ -91,10 +91,10 @@ class CommandRunner:
         self.begun = self.step
 
     def _go_back(self) -> None:
-        kept = next_aside(f"{self.box.workspace}.interrupted")
-        if not back_up_tree(self.box.workspace, kept):  # a hand may have changed it since, and that must not be lost
-            os.rename(self.box.workspace, kept)
+        backup = next_aside(f"{self.box.workspace}.interrupted")
+        if not back_up_tree(self.box.workspace, backup):  # a hand may have changed it since, and that must not be lost
+            os.rename(self.box.workspace, backup)
             make_directory(self.box.workspace)
-        name = os.path.basename(kept)
+        name = os.path.basename(backup)
         self.tell(f"a command was cut off and is run again on the tree that it began with; what it left is {name}")
         self._snapshot.restore()

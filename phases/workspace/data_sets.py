@@ -179,24 +179,24 @@ def _fetch(row: Row, rules: DownloadRules, ctx: Context) -> Row:
     """
     if not rules.store:
         return {**row, "why": "no cache directory is writable, and downloads are stored there"}
-    found = find_stored(row["address"], row["sha256"], rules)
-    if found is None or has_changed(found, rules.store):
+    stored = find_stored(row["address"], row["sha256"], rules)
+    if stored is None or has_changed(stored, rules.store):
         ctx.tell(f"data: fetches {row['name']} from {printable_url(row['address'])}{_warn_of_http(row)}")
         ctx.in_place()
         try:
-            found = fetch_data(row["address"], row["sha256"], rules)
+            stored = fetch_data(row["address"], row["sha256"], rules)
         except NotFetched as error:
             return {**row, "why": f"{error}{_how_to_accept(row, error.sha256, ctx)}"}
-    elif row["tree_sha256"] == found.tree_sha256:
-        return _fetched(row, found)
-    ctx.tell(_describe(_fetched(row, found)))
-    if row["at"] and row["sha256"] == found.sha256 and row["tree_sha256"] not in ("", found.tree_sha256):
+    elif row["tree_sha256"] == stored.tree_sha256:
+        return _fetched(row, stored)
+    ctx.tell(_describe(_fetched(row, stored)))
+    if row["at"] and row["sha256"] == stored.sha256 and row["tree_sha256"] not in ("", stored.tree_sha256):
         ctx.tell(f"data: {row['name']} is the same download as before, and other files are unpacked from it now")
-    for name in found.left_out:
+    for name in stored.left_out:
         ctx.tell(f"data: of {row['name']} was left out {name}")
-    if more := found.left_out_count - len(found.left_out):
+    if more := stored.left_out_count - len(stored.left_out):
         ctx.tell(f"data: of {row['name']} {_was(more)} left out {more:,} more")
-    return _fetched(row, found)
+    return _fetched(row, stored)
 
 
 def _warn_of_http(row: Row) -> str:
@@ -232,9 +232,9 @@ def is_allowed(settings: Mapping[str, Any]) -> bool:
 
 def _wanted(plan: Mapping[str, Any], settings: Mapping[str, Any], known: Mapping[str, Row]) -> list[Row]:
     """Return the data sets of the plan with the user's settings, then those that only the user names."""
-    said = str(settings.get("data") or "")
-    given = {folder.variable: folder for folder in parse_data(said)}
-    theirs = {variable_of(one.name): one for one in parse_data_addresses(said)}
+    setting = str(settings.get("data") or "")
+    given = {folder.variable: folder for folder in parse_data(setting)}
+    theirs = {variable_of(one.name): one for one in parse_data_addresses(setting)}
     rows: dict[str, Row] = {}
     for name, planned in _name_all(plan.get("datasets", ())):
         licence = " ".join(str(planned.get("licence") or UNKNOWN).split())[:_LONGEST_LICENCE]
@@ -374,14 +374,18 @@ def find_stored(address: str, digest: str, rules: DownloadRules) -> StoredData |
 
     Also None if the current rules might refuse it: a new download checks them.
     """
-    found, store = [], rules.store
+    candidates, store = [], rules.store
     for name in os.listdir(store) if os.path.isdir(store) else ():
         if name.startswith(_key_of(address)) and name.endswith(".json"):
             with suppress(StorageError, ValueError, KeyError, TypeError):
                 row = parse_json(read_bytes(os.path.join(store, name)))
-                found.append(StoredData(**{**row, "left_out": tuple(row["left_out"])}))
-    fits = [one for one in found if one.address == address and digest in ("", one.sha256) and _is_permitted(one, rules)]
-    newest = max(fits, key=lambda one: one.at, default=None)
+                candidates.append(StoredData(**{**row, "left_out": tuple(row["left_out"])}))
+    fits = [
+        data
+        for data in candidates
+        if data.address == address and digest in ("", data.sha256) and _is_permitted(data, rules)
+    ]
+    newest = max(fits, key=lambda data: data.at, default=None)
     return newest if newest and os.path.isdir(newest.directory(store)) else None
 
 
@@ -392,7 +396,7 @@ def _is_permitted(stored: StoredData, rules: DownloadRules) -> bool:
         return False
     # a download where an intranet was permitted says nothing of one where it is not
     return not (stored.private and not rules.private) and not any(
-        why_blacklisted(one, rules.blacklist) for one in asked
+        why_blacklisted(target, rules.blacklist) for target in asked
     )
 
 
@@ -408,8 +412,8 @@ def fetch_data(address: str, digest: str, rules: DownloadRules) -> StoredData:
     """
     home = os.path.join(rules.store, _key_of(address))
     with _only_one(f"{home}.lock"):
-        if (found := find_stored(address, digest, rules)) and not has_changed(found, rules.store):
-            return found
+        if (stored := find_stored(address, digest, rules)) and not has_changed(stored, rules.store):
+            return stored
         part, unpacked = f"{home}.part", f"{home}.new"
         try:
             shutil.rmtree(unpacked, ignore_errors=True)  # of a run that was killed
@@ -474,13 +478,13 @@ def _keep(data: StoredData, part: str, unpacked: str, rules: DownloadRules) -> S
         raise NotFetched(f"{printable_url(data.address)} is an archive that is not unpacked: {error}") from error
     except OSError as error:
         raise storage_error("write", target, error) from error
-    kept = data._replace(
+    stored = data._replace(
         files=files, tree_sha256=tree, left_out=tuple(left_out[:_MOST_LEFT_OUT]), left_out_count=len(left_out)
     )
     write_durable(
-        os.path.join(rules.store, f"{_key_of(data.address)}-{data.sha256[:16]}.json"), dump_json(kept._asdict())
+        os.path.join(rules.store, f"{_key_of(data.address)}-{data.sha256[:16]}.json"), dump_json(stored._asdict())
     )
-    return kept
+    return stored
 
 
 def _key_of(address: str) -> str:
@@ -498,8 +502,8 @@ def _name_of(address: str, reached: str) -> str:
 def _make_plain(name: str) -> str:
     """Return a file name of plain characters that keeps the suffix: 数据.zip becomes data.zip. Empty if nothing remains."""
     kind = next((one for one in _ARCHIVES if name.lower().endswith(one)), "")
-    found = re.search(r"\.[A-Za-z][A-Za-z0-9]{0,15}$", name)
-    ending = name[len(name) - len(kind) :] if kind else found[0] if found else ""
+    suffix = re.search(r"\.[A-Za-z][A-Za-z0-9]{0,15}$", name)
+    ending = name[len(name) - len(kind) :] if kind else suffix[0] if suffix else ""
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", name[: len(name) - len(ending)]).strip(".-")
     return f"{stem or 'data'}{ending}"[-_LONGEST_FILE_NAME:].strip(".-") if stem or ending else ""
 
@@ -507,15 +511,15 @@ def _make_plain(name: str) -> str:
 def _digest_tree(root: str) -> tuple[str, int]:
     """Return a digest of the names and bytes of all files below a directory, and how many there are. Raises OSError."""
     whole, count = hashlib.sha256(), 0
-    for found in walk_files(root):
-        if not found.is_regular():
-            raise OSError(f"{found.path} is not a file")
-        *_, name = found.path.split("/")
+    for entry in walk_files(root):
+        if not entry.is_regular():
+            raise OSError(f"{entry.path} is not a file")
+        *_, name = entry.path.split("/")
         own = hashlib.sha256()
-        with os.fdopen(open_regular(name, found.directory), "rb") as file:
+        with os.fdopen(open_regular(name, entry.directory), "rb") as file:
             while piece := file.read(_CHUNK):
                 own.update(piece)
-        whole.update(f"{own.hexdigest()} {found.path}\0".encode("utf-8", "surrogateescape"))
+        whole.update(f"{own.hexdigest()} {entry.path}\0".encode("utf-8", "surrogateescape"))
         count += 1
     return whole.hexdigest(), count
 

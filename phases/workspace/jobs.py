@@ -134,8 +134,8 @@ class Jobs:
     def report(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return the jobs of a journal for implementation.json."""
         wanted = ("number", "command", "starts", "exit_code", "why")
-        found = (self.look(job.number)._replace(command=job.command)._asdict() for job in jobs_on_record(rows))
-        return [{name: row[name] for name in wanted} for row in found]
+        reports = (self.look(job.number)._replace(command=job.command)._asdict() for job in jobs_on_record(rows))
+        return [{name: row[name] for name in wanted} for row in reports]
 
     @contextmanager
     def at_work(self, rows: Iterable[Mapping[str, Any]], box: Box) -> Iterator[None]:
@@ -220,19 +220,23 @@ class Jobs:
             logger.warning("what became of job {} could not be written down: {}", job.number, error)
 
     def _write(self, job: JobState) -> None:
-        told = {"version": _VERSION, **job._replace(seconds=0)._asdict()}
-        write_durable(self._path(job.number, ".json"), json.dumps(told).encode() + b"\n")
+        record = {"version": _VERSION, **job._replace(seconds=0)._asdict()}
+        write_durable(self._path(job.number, ".json"), json.dumps(record).encode() + b"\n")
 
     def _read(self, number: int) -> JobState:
         """Return the record of a job on the disk; running if it cannot be read."""
         unknown = JobState(number, "")
         try:
-            told = parse_json(read_bytes(self._path(number, ".json")))
+            record = parse_json(read_bytes(self._path(number, ".json")))
         except (StorageError, FormatError):
             return unknown
-        if not isinstance(told, dict) or told.pop("version", None) != _VERSION or told.keys() != set(JobState._fields):
+        if (
+            not isinstance(record, dict)
+            or record.pop("version", None) != _VERSION
+            or record.keys() != set(JobState._fields)
+        ):
             return unknown
-        return JobState(**told)
+        return JobState(**record)
 
     def _path(self, number: int, suffix: str = "") -> str:
         return os.path.join(self.directory, f"{number}{suffix}")
@@ -240,8 +244,8 @@ class Jobs:
 
 def jobs_on_record(rows: Iterable[Mapping[str, Any]]) -> list[JobState]:
     """Return the jobs of a journal by number, each in its last recorded state."""
-    told = (row["result"]["job"] for row in rows if row["kind"] == "result" and "job" in row["result"])
-    return sorted({job["number"]: JobState(**job) for job in told}.values())
+    results = (row["result"]["job"] for row in rows if row["kind"] == "result" and "job" in row["result"])
+    return sorted({job["number"]: JobState(**job) for job in results}.values())
 
 
 def _why_without_code(finished: CommandResult) -> str:

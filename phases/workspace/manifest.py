@@ -110,11 +110,11 @@ def compare_manifests(base: Manifest, head: Manifest, *, planned: Collection[str
 
 def manifest_to_json(manifest: Manifest) -> dict[str, Any]:
     """Return a manifest for the journal; of very many files, only some, and the others count as unknown."""
-    kept = sorted(manifest.files)[:MOST_KEPT]
+    shown = sorted(manifest.files)[:MOST_KEPT]
     return {
-        "files": {path: manifest.files[path] for path in kept},
+        "files": {path: manifest.files[path] for path in shown},
         "sha256": manifest.sha256,
-        "truncated": manifest.truncated or len(kept) < len(manifest.files),
+        "truncated": manifest.truncated or len(shown) < len(manifest.files),
     }
 
 
@@ -161,32 +161,32 @@ class _TreeScan:
 
     def all_of(self, workspace: Workspace) -> None:
         """Take in every file. Raises OSError."""
-        for found in walk_workspace(workspace.root):
+        for entry in walk_workspace(workspace.root):
             if len(self.rows) == self._most:
                 self.truncated = True
                 return
-            self._take(found)
+            self._take(entry)
 
-    def _take(self, found: WalkedEntry) -> None:
-        path, kind = found.path if is_workspace_path(found.path) else ascii(found.path), kind_of(found)
+    def _take(self, entry: WalkedEntry) -> None:
+        path, kind = entry.path if is_workspace_path(entry.path) else ascii(entry.path), kind_of(entry)
         if kind == DIRECTORY:
             self.truncated = True  # nobody sees into it
         elif kind == REGULAR:
-            self._take_file(path, found)
+            self._take_file(path, entry)
         else:
-            leads = os.readlink(found.name, dir_fd=found.directory) if kind == LINK else ""
+            leads = os.readlink(entry.name, dir_fd=entry.directory) if kind == LINK else ""
             self.rows.append(_FileRow(path, 0, sha256(f"{kind} {leads}".encode("utf-8", "surrogateescape"))))
 
-    def _take_file(self, path: str, found: WalkedEntry) -> None:
+    def _take_file(self, path: str, entry: WalkedEntry) -> None:
         known = self._before.get(path)
         signs: _Signs | None
         try:
-            status = found.status()
+            status = entry.status()
             signs = _stat_signs(status)
             if known is not None and known[0] == signs:
                 row = _FileRow(path, status.st_size, known[1])
             else:
-                row, signs = self._read(path, found, known)
+                row, signs = self._read(path, entry, known)
         except FileNotFoundError:
             return  # it went since it was listed
         except OSError as error:
@@ -198,9 +198,9 @@ class _TreeScan:
         if signs is not None:
             self.known[path] = signs, row.sha256
 
-    def _read(self, path: str, found: WalkedEntry, known: tuple[_Signs, str] | None) -> tuple[_FileRow, _Signs | None]:
+    def _read(self, path: str, entry: WalkedEntry, known: tuple[_Signs, str] | None) -> tuple[_FileRow, _Signs | None]:
         """Return the content of a file, and the attributes that would show a change, if there are any."""
-        descriptor = open_regular(found.name, found.directory)
+        descriptor = open_regular(entry.name, entry.directory)
         try:
             # The time is taken first, so that no change after it can count as settled.
             looked_at, status = time.time_ns(), os.fstat(descriptor)

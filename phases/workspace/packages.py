@@ -145,10 +145,10 @@ def lock_packages(wanted: Sequence[str], rules: PackageRules) -> dict[str, Any]:
     if why := _why_forbidden(rules):
         return _describe(wanted, rules, NO_SOLUTION, why)
     try:
-        found = lock_wheels(wanted, rules.directory, seconds=_LOCK_SECONDS, **_options_of(rules))
+        result = lock_wheels(wanted, rules.directory, seconds=_LOCK_SECONDS, **_options_of(rules))
     except PipelineError as error:
         return _describe(wanted, rules, NO_INDEX, str(error))
-    return _describe(wanted, rules, found.outcome, _words_of(found.output), found.addresses)
+    return _describe(wanted, rules, result.outcome, _words_of(result.output), result.addresses)
 
 
 def _options_of(rules: PackageRules) -> dict[str, Any]:
@@ -281,7 +281,7 @@ def missing_packages(wanted: Sequence[str], environment: str | None = None) -> t
     """
     read = {line: line.strip() if (text := read_requirement(line)) is None else text for line in wanted}
     read = {line: text for line, text in read.items() if text}
-    names = {line: found[0] if (found := _NAME.match(text)) else text for line, text in read.items()}
+    names = {line: match[0] if (match := _NAME.match(text)) else text for line, text in read.items()}
     if not names:
         return ()
     python = os.path.join(environment, "bin", "python") if environment else os.path.realpath(sys.executable)

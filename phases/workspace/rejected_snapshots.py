@@ -70,7 +70,7 @@ def keep_rejected(places: TaskPaths, number: int, tree: str) -> bool:
 def read_refusals(places: TaskPaths) -> list[Refusal]:
     """Return the rejected completions of a run, in order. Raises PhaseError for a damaged journal."""
     rows = [row for _, row in read_journal_lines(places.journal)]
-    found: list[Refusal] = []
+    refusals: list[Refusal] = []
     for place, row in enumerate(rows):
         verdict = row.get("result", {})
         refused = verdict.get("block") is not None and not verdict.get("stop") and verdict.get("claimed", True)
@@ -79,10 +79,10 @@ def read_refusals(places: TaskPaths) -> list[Refusal]:
             continue
         turn, tree = int(row["key"]["turn"]), str(verdict["verification"]["tree_sha256"])
         last = not verdict.get("feedback") or [later["kind"] for later in rows[place + 1 : place + 2]] == ["ending"]
-        copy = os.path.join(places.endings, _copy_name(len(found) + 1, tree))
-        found.append(
+        copy = os.path.join(places.endings, _copy_name(len(refusals) + 1, tree))
+        refusals.append(
             Refusal(
-                len(found) + 1,
+                len(refusals) + 1,
                 turn,
                 str(verdict.get("source", "")).removeprefix("hook:"),
                 " ".join(str(verdict.get("detail") or verdict["block"]).split()),
@@ -92,7 +92,7 @@ def read_refusals(places: TaskPaths) -> list[Refusal]:
                 copy if os.path.isdir(copy) else "",
             )
         )
-    return found
+    return refusals
 
 
 def digest_of_tree(directory: str) -> str:
@@ -123,9 +123,9 @@ def _is_too_large(workspace: str) -> bool:
 
 
 def _forget_the_oldest(directory: str) -> None:
-    kept = [name for name in os.listdir(directory) if _COPY.fullmatch(name)]
-    kept.sort(key=lambda name: (os.stat(os.path.join(directory, name)).st_mtime_ns, int(name.partition("-")[0])))
-    for name in kept[:-MOST_KEPT]:
+    copies = [name for name in os.listdir(directory) if _COPY.fullmatch(name)]
+    copies.sort(key=lambda name: (os.stat(os.path.join(directory, name)).st_mtime_ns, int(name.partition("-")[0])))
+    for name in copies[:-MOST_KEPT]:
         os.rename(os.path.join(directory, name), os.path.join(directory, f"{name}.gone"))
     remove_leftovers(directory)
 

@@ -143,9 +143,9 @@ class Snapshot:
         if self._index is not None:
             return
         data = _read_quietly(self._tree)
-        told = _parse_document(data)
+        document = _parse_document(data)
         try:
-            rows = told["entries"] if told and told.get("version") == _VERSION else None
+            rows = document["entries"] if document and document.get("version") == _VERSION else None
             self._index = {entry.path: entry for entry in (TreeEntry(*row) for row in rows or ())}
         except (TypeError, KeyError):
             rows, self._index = None, {}
@@ -182,7 +182,7 @@ def _read_quietly(path: str) -> bytes | None:
 
 def _parse_document(data: bytes | None) -> dict[str, Any] | None:
     try:
-        told = json.loads(data or b"")
+        document = json.loads(data or b"")
     except (ValueError, RecursionError):
         return None
-    return told if isinstance(told, dict) else None
+    return document if isinstance(document, dict) else None

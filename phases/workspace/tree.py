@@ -67,18 +67,18 @@ def open_root(path: str, verb: str = "copy or restore") -> Iterator[int]:
 
 def list_entries(root: int) -> list[TreeEntry]:
     """Return all entries of a tree. Raises SnapshotError if it exceeds the limit for snapshots."""
-    found: list[TreeEntry] = []
+    entries: list[TreeEntry] = []
     left = LARGEST_TREE
     try:
         for entry in _walk_entries(root, lambda path: True):
             left -= entry.size
-            if entry.size > LARGEST_FILE or left < 0 or len(found) >= MOST_ENTRIES:
+            if entry.size > LARGEST_FILE or left < 0 or len(entries) >= MOST_ENTRIES:
                 raise SnapshotError(entry.path)
             if entry.kind != OTHER:
-                found.append(entry)
+                entries.append(entry)
     except PermissionError as error:
         raise SnapshotError(str(error)) from error
-    return found
+    return entries
 
 
 def list_names(root: int, is_known_directory: Callable[[str], bool]) -> dict[str, TreeEntry]:
@@ -175,18 +175,18 @@ def sync_changed(path: str, since: int) -> None:
 def _open_changed(root: int, since: int) -> Iterator[int]:
     """Open files that changed, then open directories, the inner ones first. No content is looked at."""
     directories = [""] if os.fstat(root).st_ctime_ns >= since else []
-    for found in walk_tree(root, deepest=DEEPEST):
-        status = found.entry.stat(follow_symlinks=False)
+    for entry in walk_tree(root, deepest=DEEPEST):
+        status = entry.entry.stat(follow_symlinks=False)
         if stat.S_ISDIR(status.st_mode):
-            if not found.is_entered:
-                raise SnapshotError(found.path)
+            if not entry.is_entered:
+                raise SnapshotError(entry.path)
             if status.st_ctime_ns >= since:
-                directories.append(found.path)
+                directories.append(entry.path)
         elif status.st_ctime_ns >= since and stat.S_ISREG(status.st_mode):
             try:
-                descriptor = open_regular(found.name, found.directory)
+                descriptor = open_regular(entry.name, entry.directory)
             except OSError as error:
-                raise SnapshotError(found.path) from error
+                raise SnapshotError(entry.path) from error
             try:
                 yield descriptor
             finally:

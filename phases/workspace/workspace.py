@@ -139,9 +139,9 @@ class Workspace:
     def digests(self) -> list[FileDigest]:
         """Return the digests of all readable regular files by path, holding one file at a time."""
         rows = []
-        for found in self._regular():
+        for entry in self._regular():
             with suppress(WorkspaceError):  # it cannot be read, or it went since it was listed
-                rows.append(self._digest(found))
+                rows.append(self._digest(entry))
         return sorted(rows)
 
     def strays(self) -> list[str]:
@@ -155,30 +155,30 @@ class Workspace:
                 f"{path} is the user's: it decides whether the work is accepted, and is not to be written"
             )
 
-    def _fault(self, found: WalkedEntry) -> str:
+    def _fault(self, entry: WalkedEntry) -> str:
         """Return why an entry cannot be read, without looking at its content."""
-        kind = kind_of(found)
+        kind = kind_of(entry)
         try:
             if kind == REGULAR:
-                os.close(self._open(found.path, found.name, found.directory))
-            _split_path(found.path)
+                os.close(self._open(entry.path, entry.name, entry.directory))
+            _split_path(entry.path)
         except WorkspaceError as error:
             return str(error)
         return "" if kind == REGULAR else f"it is {kind}"
 
-    def _digest(self, found: WalkedEntry) -> FileDigest:
-        with os.fdopen(self._open(found.path, found.name, found.directory), "rb") as file:
+    def _digest(self, entry: WalkedEntry) -> FileDigest:
+        with os.fdopen(self._open(entry.path, entry.name, entry.directory), "rb") as file:
             size = os.fstat(file.fileno()).st_size
             try:
                 data = file.read(LARGEST_FILE + 1) if size <= LARGEST_FILE else b""
             except OSError as error:
-                raise self._refusal("read", found.path, error) from error
+                raise self._refusal("read", entry.path, error) from error
         if max(size, len(data)) > LARGEST_FILE:  # it may have grown since
-            return FileDigest(found.path, max(size, len(data)), None)
-        return FileDigest(found.path, len(data), sha256(data))
+            return FileDigest(entry.path, max(size, len(data)), None)
+        return FileDigest(entry.path, len(data), sha256(data))
 
     def _regular(self) -> Iterator[WalkedEntry]:
-        return (found for found in self._walk() if found.is_regular() and is_workspace_path(found.path))
+        return (entry for entry in self._walk() if entry.is_regular() and is_workspace_path(entry.path))
 
     def _walk(self) -> Iterator[WalkedEntry]:
         with self._directory([]) as root:
@@ -220,20 +220,20 @@ class Workspace:
 
 def walk_workspace(root: str | int) -> Iterator[WalkedEntry]:
     """Yield all entries of a workspace but directories to enter; directories of tools are skipped. Raises OSError."""
-    for found in walk_tree(
+    for entry in walk_tree(
         root, deepest=MOST_PARTS - 1, enters=lambda path: path.rpartition("/")[2] not in _TOOL_DIRECTORIES
     ):
-        if not found.is_entered and not (found.name in _TOOL_DIRECTORIES and found.is_directory()):
-            yield found
+        if not entry.is_entered and not (entry.name in _TOOL_DIRECTORIES and entry.is_directory()):
+            yield entry
 
 
-def kind_of(found: WalkedEntry) -> str:
+def kind_of(entry: WalkedEntry) -> str:
     """REGULAR, LINK, DIRECTORY or OTHER; what it is by now may be something else."""
-    if found.entry.is_symlink():
+    if entry.entry.is_symlink():
         return LINK
-    if found.is_directory():
+    if entry.is_directory():
         return DIRECTORY
-    return REGULAR if found.is_regular() else OTHER
+    return REGULAR if entry.is_regular() else OTHER
 
 
 def remove_bytecode(root: str) -> None:
@@ -243,9 +243,9 @@ def remove_bytecode(root: str) -> None:
     """
     # PYTHONDONTWRITEBYTECODE does not stop a command that wants to write it (decision 118).
     with suppress(OSError):
-        for found in walk_files(root):
-            if found.name.endswith((".pyc", ".pyo")) and not found.is_directory():
-                os.unlink(found.name, dir_fd=found.directory)
+        for entry in walk_files(root):
+            if entry.name.endswith((".pyc", ".pyo")) and not entry.is_directory():
+                os.unlink(entry.name, dir_fd=entry.directory)
 
 
 def is_workspace_path(path: str) -> bool:

@@ -102,8 +102,8 @@ def credentials_in(data: bytes) -> str:
     if len(data) > _MOST or b"\0" in data:
         return ""
     text = data.decode("utf-8", "replace").removeprefix("\ufeff")
-    if found := next((what for what, pattern in _INSIDE if pattern.match(text)), ""):
-        return found
+    if kind := next((what for what, pattern in _INSIDE if pattern.match(text)), ""):
+        return kind
     lines = [line for line in text.splitlines() if not _NO_WORD.fullmatch(line)]
     for what, pattern in _LINES:
         if lines and sum(pattern.fullmatch(line) is not None for line in lines) > _LEAST_SHARE * len(lines):

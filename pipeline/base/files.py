@@ -231,8 +231,8 @@ def telling_room(path: str, needed: int) -> Iterator[None]:
     except StorageError as error:
         if error.code not in DISK_FULL:
             raise
-        told = f"{error}; {describe_room(path)}, and up to {needed:,} bytes are needed"
-        raise StorageError(told, code=error.code) from error
+        message = f"{error}; {describe_room(path)}, and up to {needed:,} bytes are needed"
+        raise StorageError(message, code=error.code) from error
 
 
 def why_others_may_write(path: str) -> str:

@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 def read_rows(path: str, fits: Callable[[Row], bool], what: str, cure: str) -> list[Row]:
     """Return every row of a file, or none without a file. Raises PhaseError with the line number for an invalid row."""
-    return [row for _, row in _iterate_lines(path, fits, what, cure)] if os.path.exists(path) else []
+    return [value for _, value in _iterate_lines(path, fits, what, cure)] if os.path.exists(path) else []
 
 
 def read_whole_lines(path: str, fits: Callable[[Row], bool], what: str, cure: str) -> list[tuple[bytes, Row]]:
@@ -45,12 +45,12 @@ def _iterate_lines(
     for number, line in enumerate(read_bytes(path).split(b"\n")[:last], 1):
         if line.strip():
             try:
-                row = parse_json(line, strict=False)
+                value = parse_json(line, strict=False)
             except FormatError as error:
                 raise PhaseError(f"{path}, line {number}: {error}; {cure}") from error
-            if not isinstance(row, dict) or not fits(row):
+            if not isinstance(value, dict) or not fits(value):
                 raise PhaseError(f"{path}, line {number}: not {what}; {cure}")
-            yield line, row
+            yield line, value
 
 
 _TAIL = 4096

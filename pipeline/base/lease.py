@@ -95,27 +95,27 @@ def boot_id() -> str:
 
 def claim_lease(path: str, attempt: str, *, alone: bool) -> Claim:
     """Ask for the lease. `alone`: a lock of the kernel keeps all others of this machine away. Raises OSError, StorageError."""
-    found = Claim(False, {"pid": "unknown"})
+    claim = Claim(False, {"pid": "unknown"})
     for _ in range(_TRIES):
         if _make_lease(path, attempt):
             return Claim(True, {})
         seen = look_at_lease(path, alone=alone)
         if seen is None:  # it was given back in between
             continue
-        found, is_gone = seen
-        if alone and "boot" not in found.holder:  # another machine is making it, or a power cut left it without words
-            if found.silent < _UNWRITTEN:
+        claim, is_gone = seen
+        if alone and "boot" not in claim.holder:  # another machine is making it, or a power cut left it without words
+            if claim.silent < _UNWRITTEN:
                 time.sleep(_UNWRITTEN / 4)
                 continue
             is_gone = True
         if not is_gone:
-            return found
-        _replace_lease(path, attempt, found.holder)
-        if not alone or found.silent > STALE:  # others may have seen the same: the last one has it
+            return claim
+        _replace_lease(path, attempt, claim.holder)
+        if not alone or claim.silent > STALE:  # others may have seen the same: the last one has it
             time.sleep(_SETTLE)
         if has_lease(path, attempt):
-            return found._replace(mine=True)
-    return found
+            return claim._replace(mine=True)
+    return claim
 
 
 def look_at_lease(path: str, *, alone: bool) -> tuple[Claim, bool] | None:

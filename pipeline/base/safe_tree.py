@@ -102,9 +102,9 @@ def walk_files(
     root: str | int, *, deepest: int = DEEPEST, skip: Callable[[str], bool] = lambda name: False
 ) -> Iterator[WalkedEntry]:
     """Yield every entry below a directory that is not a directory itself, except names that `skip` accepts."""
-    for found in walk_tree(root, deepest=deepest, enters=lambda path: not skip(path.rpartition("/")[2])):
-        if not found.is_entered and not skip(found.name):
-            yield found
+    for entry in walk_tree(root, deepest=deepest, enters=lambda path: not skip(path.rpartition("/")[2])):
+        if not entry.is_entered and not skip(entry.name):
+            yield entry
 
 
 def open_regular(name: str, directory: int | None = None, *, flags: int = os.O_RDONLY, mode: int = _NEW_MODE) -> int:
@@ -221,8 +221,8 @@ def _walk_directory(
 ) -> Iterator[WalkedEntry]:
     # Listed whole before the first is told: who asks may remove entries, and the kernel promises nothing for that.
     with os.scandir(directory) as entries:
-        found = sorted(entries, key=attrgetter("name"))
-    for entry in found:
+        ordered = sorted(entries, key=attrgetter("name"))
+    for entry in ordered:
         path, inner = prefix + entry.name, None
         if deepest and entry.is_dir(follow_symlinks=False) and enters(path):
             try:

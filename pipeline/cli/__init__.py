@@ -14,7 +14,7 @@ from pipeline import __version__
 COMMANDS = {
     "run": ("pipeline.cli.run", "Turn a paper into code, or continue a task."),
     "chat": ("pipeline.cli.run", "Turn a requirement in plain words into code."),
-    "read": ("pipeline.cli.read", "Show what the reader makes of a paper, without a task."),
+    "read": ("pipeline.cli.read", "Show how a paper is read, without making a task."),
     "resume": ("pipeline.cli.run", "Continue a task where it stopped."),
     "step": ("pipeline.cli.run", "Run exactly one phase of a task."),
     "batch": ("pipeline.cli.batch", "Turn many papers into code, some at a time."),
@@ -33,7 +33,7 @@ COMMANDS = {
     "trace": ("pipeline.cli.trace", "Show where each requirement of the paper is in the code."),
     "verify": ("pipeline.cli.verify", "Judge the code of a task again, without a model."),
     "reproduce": ("pipeline.cli.reproduce", "Run the experiments of a task, and compare the paper's tables."),
-    "results": ("pipeline.cli.results", "Show the paper's tables beside what the code gave."),
+    "results": ("pipeline.cli.results", "Show the paper's tables next to the code's results."),
     "supervisor": ("pipeline.cli.supervisor", "Show how the agent was supervised, and steer it."),
     "search": ("pipeline.cli.search", "Search the code that a paper builds on."),
     "adopt": ("pipeline.cli.adopt", "Trust the settings of a task that came from elsewhere."),

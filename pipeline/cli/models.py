@@ -159,7 +159,7 @@ def _describe_price(row: dict[str, Any]) -> str:
     if "usd_per_million" not in row and row["reports_cost"]:
         return f"{reads}; its price is not known, and its server says what each call cost: max_usd goes by that"
     if "usd_per_million" not in row:
-        return f"{reads}; its price is not known: max_usd needs it, from prices.yaml beside the settings file"
+        return f"{reads}; its price is not known: max_usd needs it, from prices.yaml next to the settings file"
     price = row["usd_per_million"]
     if not price["in"] and not price["out"]:
         return f"{reads}; costs nothing"

@@ -40,7 +40,7 @@ _LISTED = ("sections", "references", "equations", "algorithms", "tables", "figur
 
 @click.command("read")
 @click.argument("file", metavar="SOURCE", shell_complete=complete_files)
-@html_option("puts the paper's pages beside the Markdown")
+@html_option("puts the paper's pages next to the Markdown")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print the paper as Markdown.")
 @click.option("--password", metavar="WORD", help="Opens an encrypted PDF.")
 @click.option(

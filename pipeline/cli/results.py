@@ -43,7 +43,7 @@ _FIGURES = ("paper", "spread", "ours", "our_spread", "difference", "tolerance")
 @click.command("results")
 @answers_about(task_or_newest)
 @click.option("--csv", "csv_file", metavar="FILE", shell_complete=complete_files, help="Also write the cells as CSV.")
-@html_option("draws the paper's figures beside ours")
+@html_option("draws the paper's figures next to ours")
 def results_command(store: TaskStore, csv_file: str | None, html: str | None) -> Answer:
     """Show every cell of the paper's tables: its figure, ours, how far they are apart, and what that shows.
 

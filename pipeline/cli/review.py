@@ -56,7 +56,7 @@ _MOST_DOUBTS = 20
     "--add", "added", nargs=2, multiple=True, metavar="KIND TEXT", help="Add a requirement, or a value: NAME = VALUE."
 )
 @click.option("--diff", is_flag=True, help="Show what differs from the version that was up for review before.")
-@html_option("puts each row beside the picture of its page, with its words marked")
+@html_option("puts each row next to its page, with its quote marked")
 @click.option("--plan", "shown", metavar="SHA256", help="Only if the plan's sha256 still begins with this.")
 def review_command(
     store: TaskStore, verdict: str | None, edit: bool, change: str | None, html: str | None, **more: Any
@@ -118,7 +118,7 @@ def _show_plan(store: TaskStore) -> None:
     for line in (*note_packages(store), *note_data(store)):
         print_advice(line)
     if plan_standing(store)["standing"] == "open":
-        print_advice(f"beside the pages of the paper: pipeline review {command_name(store)} --html plan.html")
+        print_advice(f"next to the pages of the paper: pipeline review {command_name(store)} --html plan.html")
         print_advice(
             f"decide with: pipeline review {command_name(store)} --approve (or --edit, --change TEXT, --reject)"
         )

@@ -122,7 +122,7 @@ def _result_rows(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, st
     candidates = [
         ("generate_code", written),
         ("plan.md", "the plan" if is_request else "the plan; each requirement cites its page"),
-        ("results.json", "the paper's tables beside what the code gave"),
+        ("results.json", "the paper's tables next to the code's results"),
         ("traceability.json", "where each requirement is in the code"),
         ("code_base", _describe_repositories(store)),
         ("paper.md", "" if is_request else "the paper as Markdown"),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.command("trace")
 @answers_about(task_or_newest)
 @click.argument("requirement", metavar="[R3]", required=False)
-@html_option("puts the paper beside the code")
+@html_option("puts the paper next to the code")
 @click.option(
     "--fail-under",
     metavar="PERCENT",

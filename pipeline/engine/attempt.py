@@ -51,16 +51,16 @@ def call_guarded(phase: Phase, call: Callable[[], Any]) -> tuple[Any, PipelineEr
         import traceback  # late: only a bug needs it
 
         log_event(f"{phase.label} has a bug", level="ERROR", traceback=traceback.format_exc())
-        told = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
-        return None, PhaseBug(f"phase {phase.label} has a bug: {told}; the log has the traceback")
+        message = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+        return None, PhaseBug(f"phase {phase.label} has a bug: {message}; the log has the traceback")
 
 
 def failure_result(phase: Phase, error: PipelineError, mode: str, seconds: float) -> Result:
     """Return the result of a failure: an optional phase degrades the run, any other ends it."""
     if phase.optional and isinstance(error, StorageError) and error.code in DISK_FULL:
         # decision 257: left out, it would stay so for good, for a reason that the user can mend
-        told = f"{error}; free some room, and continue with: pipeline resume"
-        return Result("stopped", seconds, error=Paused(told, stop_reason="disk_full"))
+        message = f"{error}; free some room, and continue with: pipeline resume"
+        return Result("stopped", seconds, error=Paused(message, stop_reason="disk_full"))
     if phase.optional and (isinstance(error, PhaseError) or error.exit_code == 1):
         return Result("degraded", seconds, _build_placeholders(phase, FAILED, str(error), mode), error)
     return Result("failed" if error.exit_code in (1, 70) else "stopped", seconds, error=error)

@@ -62,11 +62,11 @@ class Catalog:
         """Append a line; it is on the disk when this returns. What the last line says already is not said again."""
         if not is_plain_name(task):
             raise CatalogError(f"the directory name {task!r} {_NOT_PLAIN}; rename the directory in {self.folder}")
-        row = _row_of(CatalogEntry(task, utc_timestamp(), status, mode, source, reason))
+        record = _row_of(CatalogEntry(task, utc_timestamp(), status, mode, source, reason))
         with self._alone():
             repair_tail(self.path)
-            if not self._says(row):
-                append_durable(self.path, dump_json_line(row))
+            if not self._says(record):
+                append_durable(self.path, dump_json_line(record))
 
     def read(self) -> TaskList:
         """Return every task and every damage. Moves a torn tail to tasks.jsonl.corrupt if it may write there."""
@@ -121,8 +121,8 @@ class Catalog:
             with self._alone():
                 torn = repair_tail(self.path)
                 if torn:
-                    told = f"the last line was torn ({len(torn)} bytes); it is now in {NAME}.corrupt"
-                    listing.repairs.append(f"{self.path}: {told}")
+                    message = f"the last line was torn ({len(torn)} bytes); it is now in {NAME}.corrupt"
+                    listing.repairs.append(f"{self.path}: {message}")
         except StorageError as error:
             listing.repairs.append(f"{self.path}: the last line is torn, and stays so: {error}")
         data = read_bytes(self.path)
@@ -160,16 +160,16 @@ def _add_line(listing: TaskList, line: bytes) -> str | None:
     if len(line) > LARGEST_LINE:
         return f"{len(line):,} bytes, over the limit of {LARGEST_LINE:,}"
     try:
-        row = parse_json(line)
+        record = parse_json(line)
     except FormatError as error:
         return str(error)
-    if not isinstance(row, dict) or row.get("version") != VERSION:
+    if not isinstance(record, dict) or record.get("version") != VERSION:
         return f"not a record of version {VERSION}"
-    if row.keys() != _FIELDS.keys() or any(type(row[name]) is not kind for name, kind in _FIELDS.items()):
+    if record.keys() != _FIELDS.keys() or any(type(record[name]) is not kind for name, kind in _FIELDS.items()):
         return "not a task record"
-    if not is_plain_name(row["id"]):
-        return f"the id {row['id'][:_SHOWN]!r} {_NOT_PLAIN}"
-    del row["version"]
-    listing.entries.pop(row["id"], None)  # the latest change comes last
-    listing.entries[row["id"]] = CatalogEntry(**row)
+    if not is_plain_name(record["id"]):
+        return f"the id {record['id'][:_SHOWN]!r} {_NOT_PLAIN}"
+    del record["version"]
+    listing.entries.pop(record["id"], None)  # the latest change comes last
+    listing.entries[record["id"]] = CatalogEntry(**record)
     return None

@@ -87,10 +87,12 @@ class Contracts:
         validator = self._others[id(schema)][1]
         if validator.is_valid(value):
             return None
-        found = explain_breaches(dict(schema), value)
-        told = [f"at {one.json_path}: {_shorten_message(one.message)}" for one in found[:_MOST_BREACHES]]
-        more = [f"{len(found) - len(told)} more like this"] if len(found) > len(told) else []
-        return "; ".join([*told, *more]) or "it does not fit the schema"
+        breaches = explain_breaches(dict(schema), value)
+        messages = [
+            f"at {breach.json_path}: {_shorten_message(breach.message)}" for breach in breaches[:_MOST_BREACHES]
+        ]
+        more = [f"{len(breaches) - len(messages)} more like this"] if len(breaches) > len(messages) else []
+        return "; ".join([*messages, *more]) or "it does not fit the schema"
 
     def _read_schema(self, file_name: str, document: str) -> dict[str, Any]:
         for folder in self._folders:
@@ -195,24 +197,24 @@ def check_listed_files(
 
     Raises ContractError for a file that is not, and for one outside the task.
     """
-    found: dict[str, str] = {}
+    checked: dict[str, str] = {}
     if not any(name.endswith("/") for name in phase.writes):
-        return found  # without a folder no document is a manifest: what it calls files is its own business
+        return checked  # without a folder no document is a manifest: what it calls files is its own business
     for name, value in documents.items():
         for path, promised in _manifest_rows(getattr(value, "front", value)):
             if path.startswith("/") or ".." in path.split("/"):
                 raise ContractError(f"{name} lists {path}, which is not in the task (written by phase {phase.label})")
-            found[path] = returned.get(path) or digest(path) or ""
-            if found[path] != promised:
+            checked[path] = returned.get(path) or digest(path) or ""
+            if checked[path] != promised:
                 raise ContractError(
                     f"{name} lists {path} with another sha256 than the file has (written by phase {phase.label})"
                 )
-    return found
+    return checked
 
 
 def _manifest_rows(document: object) -> list[tuple[str, str]]:
     """Return path and sha256 of each file in a document's manifest. The schema covers other shapes of `files`."""
     files = document.get("files") if isinstance(document, Mapping) else None
-    rows = [row for row in files if isinstance(row, Mapping)] if isinstance(files, (list, tuple)) else []
-    pairs = [(row.get("path"), row.get("sha256")) for row in rows]
+    rows = [entry for entry in files if isinstance(entry, Mapping)] if isinstance(files, (list, tuple)) else []
+    pairs = [(entry.get("path"), entry.get("sha256")) for entry in rows]
     return [(path, digest) for path, digest in pairs if isinstance(path, str) and isinstance(digest, str)]

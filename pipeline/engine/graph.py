@@ -41,11 +41,11 @@ class Graph:
 
     def after(self, phase: Phase) -> list[Phase]:
         """Return every phase that reads, directly or not, a document of this one."""
-        found = [phase]
+        readers = [phase]
         for other in self.phases:  # one pass is enough: who reads comes later in number
-            if other not in found and any(writer in found for writer in self.before(other)):
-                found.append(other)
-        return found[1:]
+            if other not in readers and any(writer in readers for writer in self.before(other)):
+                readers.append(other)
+        return readers[1:]
 
     def flows(self) -> dict[tuple[str, str], list[str]]:
         """Return the documents between two phases: {(number of the writer, number of the reader): names}."""

@@ -84,9 +84,9 @@ def holder_of(folder: str) -> str | None:
     finally:
         os.close(descriptor)
     with suppress(OSError, StorageError):
-        found = look_at_lease(os.path.join(folder, LEASE), alone=alone)
-        if found and not found[1]:
-            return describe_holder(found[0].holder)
+        lease = look_at_lease(os.path.join(folder, LEASE), alone=alone)
+        if lease and not lease[1]:
+            return describe_holder(lease[0].holder)
     return None
 
 

@@ -102,7 +102,7 @@ def build_report(
     """
     facts, _ = _collect_facts(store)
     usage = {"usage": dict(spent)} if spent else {}
-    forbidden = {"blacklist": found} if (found := str(settings.get("blacklist", "")).split()) else {}
+    forbidden = {"blacklist": blacklist} if (blacklist := str(settings.get("blacklist", "")).split()) else {}
     report = _build_document(store, settings, outcome, {**_EMPTY, **facts, **usage, **forbidden, **outcome.report})
     try:
         store.contracts.serialise("report.json", report, writer="the runner")
@@ -120,8 +120,13 @@ def _build_document(
         if not phase.is_selected(settings):
             continue
         stamp = store.stamps.get(phase.number, Stamp(phase.name))
-        row = {"number": phase.number, "name": phase.name, "status": stamp.status, "seconds": round(stamp.seconds, 3)}
-        rows.append({**row, "attempts": stamp.attempts, "error": stamp.error})
+        phase_row = {
+            "number": phase.number,
+            "name": phase.name,
+            "status": stamp.status,
+            "seconds": round(stamp.seconds, 3),
+        }
+        rows.append({**phase_row, "attempts": stamp.attempts, "error": stamp.error})
     return {
         "version": 1,
         "id": store.id,
@@ -149,13 +154,15 @@ def _collect_facts(store: TaskStore, stale: Collection[Phase] = ()) -> tuple[dic
             outputs = store.outputs(phase)
         except (ContractError, StorageError):
             continue  # a damaged document has ended the run, or will end the next one, by name
-        told, error = call_guarded(phase, partial(phase.report, outputs))
-        if error is None and not isinstance(told, Mapping):
-            error = PhaseBug(f"phase {phase.label} reports {type(told).__name__}, and not facts by name")
-        elif error is None and told.get("status", COMPLETED) not in EXIT_CODES:
-            error = PhaseBug(f"phase {phase.label} reports the status {told['status']!r}, and there is no such status")
+        reported, error = call_guarded(phase, partial(phase.report, outputs))
+        if error is None and not isinstance(reported, Mapping):
+            error = PhaseBug(f"phase {phase.label} reports {type(reported).__name__}, and not facts by name")
+        elif error is None and reported.get("status", COMPLETED) not in EXIT_CODES:
+            error = PhaseBug(
+                f"phase {phase.label} reports the status {reported['status']!r}, and there is no such status"
+            )
         if error:
             return facts, error
-        by = [*facts.get("verified_by", ()), *told.get("verified_by", ())]
-        facts.update({**told, **({"verified_by": by} if by else {})})
+        by = [*facts.get("verified_by", ()), *reported.get("verified_by", ())]
+        facts.update({**reported, **({"verified_by": by} if by else {})})
     return facts, None

@@ -228,8 +228,8 @@ def _join_pauses(pauses: list[Paused]) -> Paused:
     """Join the reasons of several waiting phases. The next command can raise one limit: that of the last phase."""
     if len(pauses) == 1:
         return pauses[0]
-    told = dict.fromkeys(map(str, pauses))
-    reasons = [text for text in told if not any(other != text and other.startswith(text) for other in told)]
+    messages = dict.fromkeys(map(str, pauses))
+    reasons = [text for text in messages if not any(other != text and other.startswith(text) for other in messages)]
     flag = next((pause.flag for pause in reversed(pauses) if pause.flag), "")
     joined = Paused("; ".join(reasons), stop_reason=pauses[0].stop_reason, flag=flag)
     joined.exit_code = max(pause.exit_code for pause in pauses)

@@ -37,7 +37,9 @@ Stamps = dict[str, Stamp]
 
 def stamps_from(document: Mapping[str, Any]) -> Stamps:
     """Return the stamps of a valid state.json, by phase number."""
-    return {number: Stamp(**{**row, "edited": tuple(row["edited"])}) for number, row in document["phases"].items()}
+    return {
+        number: Stamp(**{**stamp, "edited": tuple(stamp["edited"])}) for number, stamp in document["phases"].items()
+    }
 
 
 def stamps_to(stamps: Stamps) -> dict[str, Any]:

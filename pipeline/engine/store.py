@@ -260,8 +260,8 @@ class TaskStore:
             by_hand = name in before.edited or now != before.written.get(name)
             if now and now != new and before.written and by_hand:
                 make_directory(self.path("edited"))
-                kept = self.path(f"edited/{name.replace('/', '__')}.{now[:12]}")
-                write_durable(kept, read_bytes(self.path(name)))
+                copy = self.path(f"edited/{name.replace('/', '__')}.{now[:12]}")
+                write_durable(copy, read_bytes(self.path(name)))
 
     def _remove_leftovers(self, phase: Phase, digests: dict[str, str]) -> None:
         """Remove files of a folder document that an earlier run wrote and this one did not; edited ones stay."""

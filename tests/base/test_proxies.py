@@ -166,7 +166,7 @@ def test_what_is_on_the_blacklist_is_asked_of_no_proxy_either_where_an_answer_le
 def test_a_machine_without_a_name_server_says_so(tmp_path: Path) -> None:
     with proxying(tmp_path) as proxy:
         through = Through(tmp_path, {"HTTPS_PROXY": proxy.url})
-        through.fails("http://elsewhere.example/a", "cannot look the name up", "HTTPS_PROXY", "give the file")
+        through.fails("http://elsewhere.example/a", "cannot resolve the name", "HTTPS_PROXY", "give the file")
         assert proxy.asked == []
 
 

@@ -1,4 +1,4 @@
-"""The page that puts the paper beside the code: every link leads somewhere, and nothing in it can run or load."""
+"""The page that puts the paper next to the code: every link leads somewhere, and nothing in it can run or load."""
 
 from __future__ import annotations
 

@@ -712,6 +712,10 @@ HEADINGS = [
         [*SECTIONS, ("Proposition 4.2 (Rooms are finite).", 10, BOLD), RESULTS],
         ["## 1 Introduction", "## 2 Rooms", "## 3 Results"],
         id="a proposition with a name is none"),
+    pytest.param(
+        [("1 I N T R O D U C T I O N", 14, BOLD), ("2 R O O M S", 14, BOLD), ("A B and C", 14, BOLD)],
+        ["## 1 INTRODUCTION", "## 2 ROOMS", "## A B and C"],
+        id="letter-spaced words are closed up"),
 ]  # fmt: skip
 
 
@@ -721,6 +725,14 @@ def test_headings_are_found_with_their_levels(
 ) -> None:
     found = read(chaptered(rows)).headings
     assert [heading for heading in found if heading.lstrip("# ") != "2.1 Doors"] == headings
+
+
+def test_headings_without_white_above_them_are_found_by_number_and_face(read: Any) -> None:
+    sheet, y = first_sheet(), TOP
+    for index, heading in enumerate(("1 Introduction", "2 Rooms", "2.1 Doors", "3 Results")):
+        y = sheet.column(LEFT, y, [heading], size=12, font=BOLD) - 2.4
+        y = sheet.column(LEFT, y, wrapped(prose(index + 1, 5), 460))
+    assert read([sheet]).headings == ["## 1 Introduction", "## 2 Rooms", "### 2.1 Doors", "## 3 Results"]
 
 
 def run_in(heading: str, font: str, index: int, sheet: Sheet, y: float) -> float:

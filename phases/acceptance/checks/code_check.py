@@ -127,7 +127,8 @@ def check_code(
         rows, doubts = look.collect(workspace, plan, seen, passed=not facts.problems)
         _add_below(facts, rows, evidence.require)
         is_reviewed = review is not None and not facts.problems
-        tried = run_readme_commands(sources, commands) if is_reviewed and commands.box.kind != NONE else []
+        checks = [row["command"] for row in facts.rows]
+        tried = run_readme_commands(sources, commands, checks) if is_reviewed and commands.box.kind != NONE else []
         if commands.box.kind != NONE:
             commands.take_back()
         if review and is_reviewed:
@@ -372,8 +373,8 @@ def _describe_differing(rows: Sequence[Row]) -> list[str]:
         if row.get("judged", {}).get("verdict") == DIFFERENT:
             found.setdefault(describe_judgement(row), []).append(row["id"])
     return [
-        f"{', '.join(names)} {said if len(names) == 1 else said.replace(DIFFERENT, 'differ', 1)}"
-        for said, names in found.items()
+        f"{', '.join(names)} {text if len(names) == 1 else text.replace(DIFFERENT, 'differ', 1)}"
+        for text, names in found.items()
     ][:MOST_NAMED]
 
 

@@ -1,11 +1,11 @@
-"""Count the tests that a command ran, from the summaries that test runners of many languages print."""
+"""Count the tests that a command ran, in many languages, and run the commands of the README."""
 
 from __future__ import annotations
 
 import ast
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from phases.evidence.places import is_test_file
@@ -212,13 +212,15 @@ def counts_row(counts: SuiteCounts | None) -> dict[str, Any] | None:
     return None if counts is None else {"passed": counts.passed, "failed": counts.failed, "skipped": counts.skipped}
 
 
-def run_readme_commands(sources: Mapping[str, str], commands: CommandRunner) -> list[dict[str, Any]]:
-    """Run the commands in their order and return what each did, as command, exit_code and tail.
+def run_readme_commands(
+    sources: Mapping[str, str], commands: CommandRunner, checks: Collection[str]
+) -> list[dict[str, Any]]:
+    """Run the README's commands in order, without the checks; return the command, exit_code and tail of each.
 
     `exit_code` is None if the command still ran after its seconds. What they write is left for the caller to take back.
     """
     shown = [command for command in _COMMAND.findall(sources.get(README, "")) if not _NEEDS_NETWORK.search(command)]
-    shown = list(dict.fromkeys(shown))[:_MOST]
+    shown = [command for command in dict.fromkeys(shown) if command not in checks][:_MOST]
     variables = {"PYTHONPATH": "src"} if os.path.isdir(os.path.join(commands.box.workspace, "src")) else {}
     rows = []
     for number, command in enumerate(shown, 1):

@@ -148,7 +148,7 @@ def _walk_paths(hook: Hook, workspace: str) -> Iterator[tuple[str, bool, str, bo
 
 def _leads_elsewhere(word: str, path: str, workspace: str) -> bool:
     """Return whether a word such as `ci/../run.sh` leads elsewhere because `ci` is a link."""
-    directories = (os.path.dirname(os.path.join(workspace, one)) for one in (word, path))
+    directories = (os.path.dirname(os.path.join(workspace, each)) for each in (word, path))
     return ".." in word.split("/") and len(set(map(os.path.realpath, directories))) > 1
 
 

@@ -291,8 +291,8 @@ def _check_builtin(params: Mapping[str, Any], point: str, *, given: bool) -> Ite
     if handler not in _BUILTINS:
         known = ", ".join(_BUILTINS)
         hint = "" if given else " (kind is builtin where it is not given; for a command write kind: command)"
-        told = "a builtin needs a handler" if not handler else f"{quote_value(handler)} is not a builtin"
-        yield ConfigFault(".handler", f"{told}; there are: {known}{hint}")
+        fault = "a builtin needs a handler" if not handler else f"{quote_value(handler)} is not a builtin"
+        yield ConfigFault(".handler", f"{fault}; there are: {known}{hint}")
         return
     needs = _BUILTINS[handler]
     yield from _check_names(params, ("handler", "message", *needs), handler)
@@ -330,7 +330,7 @@ def _check_names(params: Mapping[str, Any], known: tuple[str, ...], of: str) -> 
 
 
 def _as_texts(value: Any) -> list[str]:
-    return [str(one) for one in value] if isinstance(value, list) else [str(value)]
+    return [str(each) for each in value] if isinstance(value, list) else [str(value)]
 
 
 class ConfigFault(NamedTuple):

@@ -1,4 +1,4 @@
-"""Select the hooks of a repository to run: those that the user has trusted by content."""
+"""Select the hooks of a repository to run, by the store of content that the user has trusted."""
 
 from __future__ import annotations
 
@@ -106,23 +106,23 @@ def build_trust_entry(workspace: str, parse: Parse, at: str, by: str, own: Itera
     workspace = os.path.realpath(workspace)
     theirs = hash_user_scripts(workspace, own)
     if not os.path.lexists(os.path.join(workspace, HOOKS_FILE)):
-        said: dict[str, Any] = {"hooks_file_sha256": "", "scripts": {}, "hooks": {}}
+        entry: dict[str, Any] = {"hooks_file_sha256": "", "scripts": {}, "hooks": {}}
     else:
-        said = _file_entry(workspace, parse)
-    if words := _name_unreadable({**said["scripts"], **theirs}):
+        entry = _file_entry(workspace, parse)
+    if words := _name_unreadable({**entry["scripts"], **theirs}):
         raise HookConfigError(f"nothing is trusted: {words}")
-    scripts = {HOOKS_FILE: "", **said["scripts"], **theirs}
+    scripts = {HOOKS_FILE: "", **entry["scripts"], **theirs}
     beside = {path: digest for path, digest in hash_control_files(workspace).items() if path not in scripts}
     more = {"user_scripts": theirs, "beside": beside}
-    kept = {name: rows for name, rows in more.items() if rows or name == "beside"}
-    return {**said, **kept, "trusted_at": at, "by": by}
+    given = {name: rows for name, rows in more.items() if rows or name == "beside"}
+    return {**entry, **given, "trusted_at": at, "by": by}
 
 
 def hash_user_scripts(workspace: str, own: Iterable[Hook]) -> dict[str, str]:
     """Return the scripts in a workspace that the user's hooks name, including missing ones that must stay away."""
     named = _hash_all(own, workspace)
-    kept = (path for path in named if not os.path.isabs(path) and (named[path] or path.startswith(_OURS)))
-    return {path: named[path] for path in kept}
+    inside = (path for path in named if not os.path.isabs(path) and (named[path] or path.startswith(_OURS)))
+    return {path: named[path] for path in inside}
 
 
 def _hash_all(hooks: Iterable[Hook], workspace: str) -> dict[str, str]:
@@ -195,8 +195,8 @@ def _trust_as_is(file: _HooksFile, workspace: str) -> RepoHooks:
 def _name_unreadable(scripts: Checksums) -> str:
     """Return which files cannot be trusted, and what to do; empty if all can."""
     paths = ", ".join(path for path, digest in scripts.items() if digest == UNREADABLE)
-    told = "cannot be read safely (a link, or over 2 MiB); put regular files there"
-    return f"{paths}, which a hook runs, {told}" if paths else ""
+    reason = "cannot be read safely (a link, or over 2 MiB); put regular files there"
+    return f"{paths}, which a hook runs, {reason}" if paths else ""
 
 
 def _compare_entry(file: _HooksFile, entry: Mapping[str, Any], workspace: str) -> RepoHooks:
@@ -215,8 +215,8 @@ def _compare_entry(file: _HooksFile, entry: Mapping[str, Any], workspace: str) -
     same = entry["hooks_file_sha256"] == file.sha256
     if same and not skipped:
         return RepoHooks(TRUSTED, tuple(hooks), checksums=checksums, was_trusted=True)
-    told = "; ".join(f"{name}: {why}" for name, why in skipped) or "all its hooks are unchanged"
-    reason = f"{HOOKS_FILE} has changed since it was trusted ({told})" if not same else told
+    summary = "; ".join(f"{name}: {why}" for name, why in skipped) or "all its hooks are unchanged"
+    reason = f"{HOOKS_FILE} has changed since it was trusted ({summary})" if not same else summary
     return RepoHooks(MODIFIED, tuple(hooks), reason, tuple(skipped), checksums, was_trusted=same)
 
 

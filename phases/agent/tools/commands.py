@@ -87,10 +87,10 @@ def _tend_job(
         how = f"job {number} runs, for {job.seconds} s now"
     else:
         how = f"job {number} ended: " + (f"exit code {job.exit_code}" if job.exit_code is not None else job.why)
-    told = ToolResult(f"{how}\n{jobs.read_tail(number)}", job=job._replace(seconds=0)._asdict())
+    result = ToolResult(f"{how}\n{jobs.read_tail(number)}", job=job._replace(seconds=0)._asdict())
     if job.state == ENDED and job.exit_code != 0 and action != STOP:
-        raise ToolError(told.text, told)
-    return told
+        raise ToolError(result.text, result)
+    return result
 
 
 def _describe_start(job: JobState) -> ToolResult:

@@ -107,10 +107,10 @@ def _read_file(
 
 
 def _show_picture(path: str, picture: Picture, pictures: PictureStore | None) -> ToolResult:
-    told = f"{path} is {picture.describe()}"
+    what = f"{path} is {picture.describe()}"
     if why := "this model sees none" if pictures is None else why_not_shown(picture):
-        raise ToolError(f"{told}, and it is not shown: {why}")
-    return ToolResult(told, pictures=(pictures.keep(picture),) if pictures else ())
+        raise ToolError(f"{what}, and it is not shown: {why}")
+    return ToolResult(what, pictures=(pictures.keep(picture),) if pictures else ())
 
 
 def _write_file(
@@ -147,8 +147,8 @@ def _report_write(notes: Notes, path: str, text: str, done: str, fault: str, *, 
     digest = sha256(text.encode()) if knows_all else ""
     count = len(_split_lines(text))
     if fault:
-        said = f"{path} is {done} ({count} lines) and {fault}"
-        raise ToolError(said, _learn_seen(notes, ToolResult(said, (path,), {path: digest})))
+        message = f"{path} is {done} ({count} lines) and {fault}"
+        raise ToolError(message, _learn_seen(notes, ToolResult(message, (path,), {path: digest})))
     empty = "" if text.strip() or may_be_empty(path) else "; it is empty, and an empty file does not count as written"
     return _learn_seen(notes, ToolResult(f"{path} is {done}, {count} lines{empty}", (path,), {path: digest}))
 

@@ -61,19 +61,19 @@ def _search_reference(
         raise ToolError("SearchReference: give either `query`, or `repository` and `file`")
     try:
         if file:
-            found: Sequence[SearchHit] = [library.read(repository, file, line, most or _USUAL_LINES)]
+            hits: Sequence[SearchHit] = [library.read(repository, file, line, most or _USUAL_LINES)]
         else:
-            found = library.search(query, repository, min(most or _USUAL_HITS, MOST_HITS))
+            hits = library.search(query, repository, min(most or _USUAL_HITS, MOST_HITS))
     except PipelineError as error:
         raise ToolError(one_line(str(error), 400)) from error
-    if not found:
+    if not hits:
         where = f" in {repository}" if repository else ""
         return ToolResult(
             f"nothing{where} matches {one_line(repr(query))}; try other words, or the name of a class or function"
         )
-    shown = _fit_answer(found)
+    shown = _fit_answer(hits)
     texts = [_render_hit(number, hit) for number, hit in enumerate(shown, 1)]
-    if more := len(found) - len(shown):
+    if more := len(hits) - len(shown):
         texts.append(f"({more} more would make this too long; ask in narrower words, or read on in a file)")
     return ToolResult("\n\n".join([_REMINDER, *texts]), shown=tuple(map(describe_shown, shown)))
 
@@ -133,19 +133,21 @@ def reference_context_of(
 
 def excerpts_shown(begun: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return every excerpt shown to the model, in these rows and before on the kept code."""
-    before = [dict(one) for one in begun.get("shown", ())]
-    return before + [dict(one) for row in rows if row["kind"] == "result" for one in row["result"].get("shown", ())]
+    before = [dict(excerpt) for excerpt in begun.get("shown", ())]
+    return before + [
+        dict(excerpt) for row in rows if row["kind"] == "result" for excerpt in row["result"].get("shown", ())
+    ]
 
 
 def group_by_file(shown: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Group excerpts by file with their lines; another commit is a separate file."""
-    found: dict[tuple[str, ...], tuple[Mapping[str, Any], set[int]]] = {}
-    for one in shown:
-        key = tuple(str(one[name] or "") for name in _FILE)
-        found.setdefault(key, (one, set()))[1].update(range(one["line"], one["end"] + 1))
+    files: dict[tuple[str, ...], tuple[Mapping[str, Any], set[int]]] = {}
+    for excerpt in shown:
+        key = tuple(str(excerpt[name] or "") for name in _FILE)
+        files.setdefault(key, (excerpt, set()))[1].update(range(excerpt["line"], excerpt["end"] + 1))
     return [
-        {**{name: one[name] for name in _FILE}, "lines": _line_ranges(sorted(lines))}
-        for _, (one, lines) in sorted(found.items(), key=lambda item: item[0])
+        {**{name: excerpt[name] for name in _FILE}, "lines": _line_ranges(sorted(lines))}
+        for _, (excerpt, lines) in sorted(files.items(), key=lambda item: item[0])
     ]
 
 

@@ -174,9 +174,10 @@ class PatternError(Exception):
 
 
 def match_paths(paths: list[str], pattern: str) -> list[str]:
-    """The paths that match: `*` and `?` within a name, `**` over folders, `{a,b}` one of them.
+    """Return the paths that match a pattern. Raises PatternError.
 
-    A pattern without a slash is about names, in any folder. Raises PatternError.
+    `*` and `?` match within a name, `**` matches over folders, `{a,b}` matches one of them. A pattern without a slash is about
+    names, in any folder.
     """
     if len(pattern) > LONGEST_PATTERN:
         raise PatternError(f"the pattern has {len(pattern):,} characters, over {LONGEST_PATTERN}")

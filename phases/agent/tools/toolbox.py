@@ -22,8 +22,9 @@ Breach = Callable[[Mapping[str, Any], Any], str | None]
 
 
 class ToolKind(StrEnum):
-    """What a call of a tool does. Every tool names its kind, so no other table of tools has to be kept: whether a call writes,
-    and what supervision takes it for, follow from here.
+    """Effect of a tool's calls: whether they write, and how supervision classes them.
+
+    Every tool names its kind, so there is no other table of tools.
     """
 
     READ = "READ"
@@ -53,7 +54,7 @@ class ToolResult:
     shown: tuple[Mapping[str, Any], ...] = ()
     """Reference code in the text: repository, file, commit, licence, line and end of each."""
     pictures: tuple[Mapping[str, Any], ...] = ()
-    """What is to be looked at beside the text, as the journal names it."""
+    """Pictures shown next to the text, as named in the journal."""
     asked: Mapping[str, Any] = field(default_factory=dict)
     """A question to the user: question, options, answer, by."""
     added: Mapping[str, Any] = field(default_factory=dict)
@@ -96,12 +97,12 @@ _LIMITS = ("minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems
 
 
 def _without_limits(schema: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {rule: value for rule, value in schema.items() if rule not in _LIMITS}
-    if "items" in kept:
-        kept["items"] = _without_limits(kept["items"])
-    if "properties" in kept:
-        kept["properties"] = {name: _without_limits(value) for name, value in kept["properties"].items()}
-    return kept
+    rules = {rule: value for rule, value in schema.items() if rule not in _LIMITS}
+    if "items" in rules:
+        rules["items"] = _without_limits(rules["items"])
+    if "properties" in rules:
+        rules["properties"] = {name: _without_limits(value) for name, value in rules["properties"].items()}
+    return rules
 
 
 def object_schema(required: Mapping[str, Any], **optional: Any) -> dict[str, Any]:
@@ -226,7 +227,7 @@ def _describe_kind(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return " | ".join(schema["enum"])
     if isinstance(schema["type"], list):
-        return " or ".join(_describe_kind({**schema, "type": one}) for one in schema["type"])
+        return " or ".join(_describe_kind({**schema, "type": kind}) for kind in schema["type"])
     if schema["type"] == "array":
         return f"list of {_describe_kind(schema['items'])}"
     if schema["type"] == "object":

@@ -1,1 +1,1 @@
-"""Planning with a model: what it is given, how it is asked, and what of its replies is a plan."""
+"""Plan with a model: material, prompts, conversation and validation of replies."""

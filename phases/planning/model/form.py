@@ -1,4 +1,4 @@
-"""The form in which a model writes a plan, and the plan that it stands for.
+"""Convert between the form in which a model writes a plan and the plan as stored.
 
 It is the plan's own form without what can be looked up or counted: a row has its `quote` and no source, results are tables
 as the paper prints them, and the files need no order. A row that already has a source keeps it.
@@ -26,7 +26,7 @@ _WHOLE = {"plan_version", "paper", "requirements", "file_structure", "validation
 
 
 def is_whole(value: Mapping[str, Any]) -> bool:
-    """Whether a reply has all that a plan must have: who sends all of it again, changes it so."""
+    """Return whether a reply has all required parts of a plan; such a reply replaces the whole plan."""
     return {*value} >= _WHOLE
 
 
@@ -334,7 +334,7 @@ def _with_implements(plan: Mapping[str, Any], present: Mapping[str, Any]) -> Ite
 
 
 def _is_order(paths: Sequence[str], files: Sequence[Row]) -> bool:
-    """Whether these are the paths of the files, each behind those that it depends on."""
+    """Return whether these are the paths of the files, each after its dependencies."""
     place = {path: number for number, path in enumerate(paths)}
     needs = ((row["path"], one) for row in files for one in row.get("depends_on", ()))
     return {row["path"] for row in files} == {*place} and all(place.get(one, -1) < place[path] for path, one in needs)

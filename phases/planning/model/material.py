@@ -1,4 +1,4 @@
-"""What a planning model is given of a paper: all of it, cut to what the model can read at once, and marked as data.
+"""Prepare the paper for a planning model: segments and page pictures, within its window and marked as data.
 
 Characters that are never seen (of Unicode's category Cf) are taken out on the way: nobody who reads the paper can see what
 they say.
@@ -42,21 +42,21 @@ _BRACKETS = (("(", ")"), ("{", "}"))
 
 
 class DoubtfulPage(NamedTuple):
-    """A page that a picture may explain, and what is on it, in words."""
+    """A page that a picture may explain, with a description of what is on it."""
 
     number: int
     what: str
 
 
 class ShownPage(NamedTuple):
-    """Such a page as it is shown."""
+    """A doubtful page with its picture."""
 
     page: DoubtfulPage
     picture: Picture
 
 
 def choose_pages(outline: Mapping[str, Any]) -> tuple[DoubtfulPage, ...]:
-    """The pages of a PDF that are worth a picture, in their order; those with the most doubt where there are many."""
+    """Return the pages of a PDF worth a picture, in order; where there are many, the most doubtful ones."""
     algorithms: dict[int, list[str]] = defaultdict(list)
     torn: dict[int, int] = defaultdict(int)
     for row in outline["algorithms"]:
@@ -71,7 +71,7 @@ def choose_pages(outline: Mapping[str, Any]) -> tuple[DoubtfulPage, ...]:
 
 
 def is_torn(formula: str) -> bool:
-    """Whether a formula, as it was read, has signs that only a torn one has."""
+    """Return whether a formula has signs that only appear when its reading failed."""
     if _TORN.search(formula):
         return True
     plain = re.sub(r"\\[{}]", "", formula)
@@ -81,7 +81,7 @@ def is_torn(formula: str) -> bool:
 def draw_doubtful(
     pages: Iterable[DoubtfulPage], source_sha256: str, model: Model, ctx: Context
 ) -> list[dict[str, Any]]:
-    """What the journal says of the pictures of these pages, which are kept in the task. None for a model that sees none."""
+    """Draw these pages and return their journal record; None for a model without vision."""
     path = _find_source(ctx.paths.root, source_sha256) if sees_pictures(model) else ""
     wanted = list(pages) if path else []
     if not wanted:
@@ -102,7 +102,7 @@ def draw_doubtful(
 
 
 def load_shown(rows: Iterable[Mapping[str, Any]], ctx: Context) -> Iterator[ShownPage]:
-    """The pages that a journal tells of, as far as their pictures are still there."""
+    """Return the pages of a journal record whose pictures still exist."""
     store = PictureStore(ctx.paths.plan_pictures, ctx.in_place)
     for row in rows:
         for picture in store.load([row]):
@@ -115,7 +115,7 @@ def _describe(algorithms: list[str], torn: int) -> str:
 
 
 def _find_source(root: str, source_sha256: str) -> str:
-    """The PDF that the paper was read from; empty where it is not in the task as it was."""
+    """Return the path of the PDF that the paper was read from; empty where the task no longer has it unchanged."""
     directory = os.path.join(root, "source")
     names = sorted(os.listdir(directory)) if os.path.isdir(directory) and not os.path.islink(directory) else []
     if len(names) != 1 or not names[0].endswith(f".{PDF}"):
@@ -171,7 +171,7 @@ class Paper:
 
 
 def paper_material(paper: Markdown, outline: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Paper:
-    """What of a paper a model is given. `outline` is outline.json, `rows` are the segments of the document index."""
+    """Return the paper for a model. `outline` is outline.json, `rows` are the segments of the document index."""
     segments, left_out, is_request = [], [], paper.front["kind"] == REQUIREMENT
     for row in rows:
         # The front matter is the reader's note to the machine; it quotes hidden text, which nobody is to be told.
@@ -203,7 +203,7 @@ def paper_material(paper: Markdown, outline: Mapping[str, Any], rows: Iterable[M
 
 
 def paper_overview(paper: Paper) -> str:
-    """What stands before the segments in every request: title, abstract, outline, links."""
+    """Return the text in front of the segments in every request: title, abstract, outline, links."""
     parts = [f"Title: {paper.title or 'none'}", f"Abstract: {paper.abstract or 'none'}", "Outline:", *paper.outline]
     if paper.recognized:
         parts += ["A program recognized this text in a scan: letters and figures may be wrong, and that is uncertain."]
@@ -215,14 +215,14 @@ def paper_overview(paper: Paper) -> str:
 
 
 def describe_omissions(paper: Paper) -> str:
-    """What the model is not given, in words; empty where it is given all."""
+    """Describe what the model does not get; empty where it gets everything."""
     said = [f"the list of references ({', '.join(map(repr, paper.left_out))})"] if paper.left_out else []
     said += [f"{paper.hidden} stretches of text that the paper holds and does not show"] if paper.hidden else []
     return f"Left out of what you are given: {'; '.join(said)}." if said else ""
 
 
 def pack_batches(paper: Paper, room: int) -> list[str]:
-    """All segments, in as many texts of at most `room` tokens as that takes. What counts most for a plan comes first."""
+    """Return all segments in as few texts of at most `room` tokens as possible, the most important first."""
     pieces = [piece for number, segment in enumerate(paper.segments) for piece in _split_segment(number, segment, room)]
     packed: list[list[_Piece]] = []
     left = 0
@@ -237,7 +237,7 @@ def pack_batches(paper: Paper, room: int) -> list[str]:
 
 
 def as_data(name: str, text: str) -> str:
-    """The text between two lines that cannot occur in it: whatever it says, it stays inside."""
+    """Return the text between two markers that cannot occur in it, so that its content stays data."""
     mark = sha256(text.encode("utf-8", "replace"))[:16]
     while mark in text:
         mark = sha256(mark.encode())[:16]
@@ -245,7 +245,7 @@ def as_data(name: str, text: str) -> str:
 
 
 def strip_invisible(text: str) -> str:
-    """The text without characters that are never seen."""
+    """Return the text without invisible characters."""
     if text.isascii():
         return text
     return "".join(c for c in text if unicodedata.category(c) != "Cf")
@@ -259,7 +259,7 @@ class _Piece(NamedTuple):
 
 
 def _split_segment(number: int, segment: Segment, room: int) -> Iterator[_Piece]:
-    """The segment under its heading; in several pieces where it alone is more than fits."""
+    """Return the segment under its heading; in several pieces where it does not fit alone."""
     heading = f"[segment {segment.id}: {' '.join(strip_invisible(segment.place).split())}]\n" if segment.place else ""
     most = max(room - tokens_of(heading) - 2, 1) * _BYTES_A_TOKEN
     whole = strip_invisible(segment.text)
@@ -269,7 +269,7 @@ def _split_segment(number: int, segment: Segment, room: int) -> Iterator[_Piece]
 
 
 def _cut_text(text: str, most: int) -> Sequence[str]:
-    """Stretches of at most `most` bytes, cut at line ends where there are any; together they are the text."""
+    """Yield pieces of at most `most` bytes, cut at line ends where possible; joined they are the text."""
     data, start, cut = text.encode("utf-8", "replace"), 0, []
     while start < len(data):
         end = min(start + most, len(data))
@@ -294,7 +294,7 @@ def _split_sections(paper: Markdown, rows: Sequence[Mapping[str, Any]]) -> Itera
 
 
 def split_pages(text: str) -> list[tuple[int, str]]:
-    """Number and text of each page."""
+    """Return number and text of each page."""
     marks = list(PAGE_MARK.finditer(text))
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     return [(int(mark.group(1)), text[mark.end() : end]) for mark, end in zip(marks, ends, strict=True)] or [(1, text)]

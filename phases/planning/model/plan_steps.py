@@ -1,4 +1,4 @@
-"""A plan that is too long for one reply, asked for in four: rows that quote, values, results, then files that name them."""
+"""Ask for a plan that is too long for one reply in four steps: quoting rows, values, results, then files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WIDTHS = (160, 80, 40, 0)
 def step_question(
     messages: Sequence[Message], number: int, sofar: Mapping[str, Any], most_tokens: int
 ) -> list[Message]:
-    """The question for one part of the plan: that for the whole plan, with what is wanted of it now."""
+    """Return the question for one step: the question for the whole plan, and what is wanted now."""
     keys = ", ".join(f'"{key}"' for key in STEPS[number])
     told = (
         f"The whole plan is too long for one reply of yours, so it is asked for in {len(STEPS)} parts. This is part "
@@ -43,7 +43,7 @@ def step_question(
 
 
 def step_schema(schema: Mapping[str, Any], number: int) -> dict[str, Any]:
-    """The schema of one part of a plan, of the schema of a plan."""
+    """Return the schema of one step, taken from the schema of a plan."""
     kept = {key: schema["properties"][key] for key in STEPS[number] if key in schema["properties"]}
     required = [key for key in kept if key in schema["required"]]
     return {"type": "object", "additionalProperties": False, "properties": kept, "required": required}
@@ -64,7 +64,7 @@ def part_in_reply(text: str, number: int, sofar: Mapping[str, Any], contracts: C
 
 
 def empty_plan() -> dict[str, Any]:
-    """A plan of which no part is there yet."""
+    """Return a plan without any of its parts."""
     lists = ("requirements", *STEPS[1], *STEPS[2], "components", "file_structure", "implementation_strategy")
     empty: dict[str, Any] = {name: [] for name in lists}
     setup = {"validation_approach": {"verify_commands": list[str]()}, "environment_setup": {"packages": list[str]()}}

@@ -1,4 +1,4 @@
-"""What of a model's reply is a plan, and what is wrong with one, in words for the model."""
+"""Read a plan from a model's reply and describe its faults in words for the model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LINES = ("environment_setup: ", "validation_approach: the check ")
 
 
 class NoPlan(PipelineError):
-    """A reply that is no plan; its text goes back to the model."""
+    """A reply that is not a plan; the message goes back to the model."""
 
 
 def plan_in_reply(text: str, contracts: Checker, present: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def _strip_fence(text: str) -> str:
 
 
 def is_mended_alone(fault: str) -> bool:
-    """Whether a fault is of a package line or a check."""
+    """Return whether a fault is about a package line or a check."""
     return fault.startswith(_LINES)
 
 

@@ -1,4 +1,4 @@
-"""Asks a model for a plan until it is one: the whole paper at once, or in parts where it is too long for that."""
+"""Ask a model for a plan until a reply is accepted: the whole paper at once, or in parts where it is too long."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ _REQUESTS = "plan_requests.json"
 
 
 def open_planning(paper: Paper, requests: Sequence[str], model: Model, ctx: Context, version: int) -> Conversation:
-    """The conversation of before where it was about the same, else a new one."""
+    """Return the earlier conversation where it was about the same question, else a new one."""
     ctx.in_place()
     keep_window(model, ctx.paths.plan_journal)
     header = {
@@ -122,7 +122,7 @@ def _is_own_result(plan: str, rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def read_change_request(requests: Sequence[str], present: str, ctx: Context) -> ChangeRequest:
-    """What people want, and the plan that is to be changed, as its text was told when the conversation began."""
+    """Return the user's requests, and the plan to change as it was when the conversation began."""
     if not present:
         return ChangeRequest(tuple(requests))
     try:
@@ -144,20 +144,20 @@ _Accepted = TypeVar("_Accepted")
 
 
 class PlanRefused(PhaseError):
-    """The model was told what is wrong with its replies as often as it may be, and none of them is a plan."""
+    """The model used up its repairs, and no reply was a plan."""
 
 
 class _TooLong(Exception):
-    """The model cannot read as much as its window promised."""
+    """The model accepts less than its window promised."""
 
 
 class _CutOff(Exception):
-    """The plan is longer than one reply of the model may be."""
+    """The plan does not fit into one reply of the model."""
 
 
 @dataclass(frozen=True)
 class _Route:
-    """How the paper is read: in one part, with the plan at once, or part by part into notes of bounded length."""
+    """How the paper is read: in one part with the plan at once, or part by part into notes of bounded length."""
 
     parts: list[str]
     notes: int = 0
@@ -171,7 +171,7 @@ class _Route:
 def plan_with_model(
     paper: Paper, requests: Sequence[str], model: Model, ctx: Context, *, version: int
 ) -> dict[str, Any]:
-    """A plan that keeps its schema, hangs together, and quotes what is in the paper.
+    """Return a plan that is valid, consistent, and quotes the paper.
 
     `requests` is what people asked for; the plan on the disk is changed by them. `version` counts the releases of phase 05
     whose plans differ. What a journal has is not asked again.
@@ -200,7 +200,7 @@ def plan_with_model(
 
 
 class _Planning:
-    """One way through the paper, with so much room in each request."""
+    """One attempt to plan a paper, with a given room in each request."""
 
     def __init__(
         self, ctx: Context, paper: Paper, wanted: ChangeRequest, conversation: Conversation, room: int
@@ -294,12 +294,12 @@ class _Planning:
         return "\n".join(notes)
 
     def _form(self, *, is_change: bool) -> dict[str, Any]:
-        """The schema that a reply is bound to, where the provider can bind it."""
+        """Return the schema that the provider can bind a reply to."""
         form = reply_form(self._ctx.contracts.schema(PLAN), is_change=is_change)
         return server_form(form, is_request=self._paper.is_request)
 
     def _plan(self, messages: Sequence[Message]) -> dict[str, Any]:
-        """The plan, its misquotes mended row by row."""
+        """Return the plan, with its misquotes mended row by row."""
 
         def accept(reply: Reply) -> tuple[tuple[Reply, dict[str, Any]], list[str]]:
             plan, problems = self._read(reply.text)
@@ -316,7 +316,7 @@ class _Planning:
         return self._mended(messages, reply, plan)
 
     def _plan_in_steps(self, messages: Sequence[Message]) -> tuple[Reply, dict[str, Any]]:
-        """The plan, asked for part by part, and the last reply; a whole plan ends it where a model or a recording gives one."""
+        """Ask for the plan part by part; return it and the last reply. A reply with a whole plan ends the steps."""
         # decision 385
         plan, last, schema = empty_plan(), Reply(OK, ""), self._form(is_change=False)
         room = (self._window - self._most - _count_tokens(messages)) // 2
@@ -341,7 +341,7 @@ class _Planning:
         return (reply, plan), [fault for fault in self._faults(plan) if fault not in borne]
 
     def _faults(self, plan: Mapping[str, Any]) -> list[str]:
-        """What is wrong with a plan beside its misquotes."""
+        """Return the faults of a plan other than its misquotes."""
         misquotes = {f"{name}: {fault}" for name, fault in self._misquotes(plan).items()}
         return [one for one in problems_of(plan, self._cited, self._wanted.present) if one not in misquotes]
 
@@ -362,7 +362,7 @@ class _Planning:
         return misquotes_of(plan, self._cited, self._wanted.present)
 
     def _mended(self, messages: Sequence[Message], first: Reply, plan: dict[str, Any]) -> dict[str, Any]:
-        """Asks for the rows that misquote, and for nothing else; those that stay so lose their quote, and are told of."""
+        """Ask again for the rows that misquote, and only for these; rows that stay wrong lose their quote, with a warning."""
         problem, schema = "", self._form(is_change=True)
         for _ in range(_MOST_TRIES):
             wrong, lines = self._misquotes(plan), self._faults(plan)
@@ -401,7 +401,7 @@ class _Planning:
         return (made, "") if all(is_mended_alone(fault) for fault in self._faults(made)) else (plan, "")
 
     def _without_lines(self, plan: dict[str, Any]) -> dict[str, Any]:
-        """The plan without packages that cannot be installed and checks that hide their end; the tests are always run."""
+        """Return the plan without packages that cannot be installed and checks that hide their exit code."""
         faults = self._faults(plan)
         for fault in faults:
             self._ctx.tell(f"warning: a line is left out of the plan: {fault}")

@@ -1,4 +1,4 @@
-"""Where in a paper words stand: the page and section of a quote, and why a quote cannot stand."""
+"""Locate quotes in the paper: page and section, or the reason why a quote is refused."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def find_places(plan: Row, cited: QuoteIndex, present: Mapping[str, Any] | None 
 
 
 def is_cited(row: Row, cited: QuoteIndex) -> bool:
-    """Whether a row quotes nothing, or what is there."""
+    """Return whether a row quotes nothing, or words of the paper."""
     return (
         not row["source"]["quote"] or row["source"]["section"] == REVIEW or bool(cited.pages_of(row["source"]["quote"]))
     )
@@ -102,7 +102,7 @@ REVIEW = "review"
 
 
 class QuoteIndex:
-    """What may be cited: the pages of the paper, and what people asked for."""
+    """The sources that may be quoted: the pages of the paper, and the user's requests."""
 
     def __init__(
         self,
@@ -130,26 +130,26 @@ class QuoteIndex:
         return page in self._numbers
 
     def is_asked_for(self, quote: str) -> bool:
-        """Whether somebody who asked for a change said these words."""
+        """Return whether these words are part of a user's request."""
         letters = _letters_of(quote)
         return len(letters.encode("utf-8")) >= _FEWEST_LETTERS and letters in self._requests
 
     def has_address(self, address: str) -> bool:
-        """Whether the paper prints just this, with a path: nothing else is asked for on a model's word."""
+        """Return whether the paper prints exactly this address, with a path."""
         return re.match(r"https?://[^/]+/", address) is not None and address in self._addresses
 
     def pages_of(self, text: str) -> set[int]:
-        """Every page that a text stands on, in whole or in part; with one letter in twenty otherwise at most."""
+        """Return every page that has at least a part of a text, allowing for one wrong letter in twenty."""
         return {page for place in self._places_of(_letters_of(text)) for page in self._pages_between(*place)}
 
     def section_of(self, text: str, page: int) -> str | None:
-        """Number or title of the section in which a text begins that stands on a page; None where it is in none."""
+        """Return number or title of the section in which a text of a page begins; None for no section."""
         found = [start for start, end in self._places_of(_letters_of(text)) if page in self._pages_between(start, end)]
         place = bisect_right(self._begins, found[0]) - 1 if found else -1
         return self._sections[place] if place >= 0 else None
 
     def fault(self, row: Mapping[str, Any]) -> str | None:
-        """Why the source of a requirement or value cannot stand, or None. Letters and digits count; marks and spaces do not."""
+        """Return why the source of a row is refused, or None. Only letters and digits count."""
         source, said = row["source"], quote_of(row)
         quote = _letters_of(said)
         if source["section"] == REVIEW and source["page"] == 0:
@@ -169,7 +169,7 @@ class QuoteIndex:
         return None
 
     def _places_of(self, quote: str) -> list[tuple[int, int]]:
-        """Start and end of each place where the quote stands, in letters; the one that is nearly so where it stands nowhere.
+        """Return start and end of each place of the quote, in letters; of the nearest match where there is none.
 
         Of a quote that is too short to be one, two places: it is asked whether there is more than one.
         """
@@ -193,5 +193,5 @@ class QuoteIndex:
 
 
 def _letters_of(text: str) -> str:
-    """Letters and digits alone, in one case: how words are broken, spaced and marked makes no difference."""
+    """Return letters and digits in one case, so that line breaks, spaces and markup do not matter."""
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))

@@ -1,4 +1,4 @@
-"""Asks a model once which references' code would help to implement the paper.
+"""Ask a model once which references' code would help to implement the paper.
 
 The rules come first and stand alone where there is no model or no useful reply: then the ranking stays as it was, and a note
 says why, and how to ask again. A limit, or a server that takes no more calls, pauses the phase: it goes on when the run does.
@@ -71,13 +71,13 @@ rank 1 helps most. Name at most 15, each once, by the ids of the list; [] where 
 
 
 class _NotRefined(PhaseError):
-    """The model was told what is wrong with its replies as often as it may be, and none of them can be used."""
+    """The model used up its repairs, and no reply can be used."""
 
 
 def rerank_with_model(
     document: Mapping[str, Any], material: Mapping[str, str], model: Model, ctx: Context
 ) -> dict[str, Any]:
-    """reference.txt with the model's word in it; with a note alone where it gave none, or may not be asked.
+    """Return reference.txt reranked by the model; with a note alone where it gave no usable reply or may not be asked.
 
     `material` has the title and the abstract of the paper. What a journal of the same question has is not asked again.
     Raises Paused where a limit is reached, or the server takes no more calls now.
@@ -94,7 +94,7 @@ def rerank_with_model(
 def _ask_and_mix(
     document: Mapping[str, Any], material: Mapping[str, str], conversation: Conversation, breach: Breach
 ) -> dict[str, Any]:
-    """The document with half of each score from the rules and half from the model. Raises PhaseError, Paused."""
+    """Return the document with scores half from the rules and half from the model. Raises PhaseError, Paused."""
     shown, messages = _build_question(document, material, conversation.model)
     if not shown:
         raise PhaseError(f"{conversation.model.name} cannot read one reference at once")
@@ -106,7 +106,7 @@ def _ask_and_mix(
 def _open_conversation(
     document: Mapping[str, Any], material: Mapping[str, str], model: Model, ctx: Context
 ) -> Conversation:
-    """The conversation of before where it was about the same question, else a new one."""
+    """Return the earlier conversation about the same question, else a new one."""
     path = os.path.join(ctx.paths.root, JOURNAL)
     ctx.in_place()
     keep_window(model, path)
@@ -127,7 +127,7 @@ def _open_conversation(
 def _build_question(
     document: Mapping[str, Any], material: Mapping[str, str], model: Model
 ) -> tuple[list[dict[str, Any]], list[Message]]:
-    """The references that are shown, and the question about them: as many of the first ones as the model can read."""
+    """Return the references shown, and the question about them: as many of the first as fit the window."""
     shown = sorted(document["references"], key=lambda row: -row["score"])[:_MOST_SHOWN]
     room = model.window - 2 * most_tokens(model.window)  # for the reply, and for one that is sent back to be mended
     while True:
@@ -146,7 +146,7 @@ def _build_messages(shown: Sequence[Mapping[str, Any]], material: Mapping[str, s
 
 
 def _build_data(shown: Sequence[Mapping[str, Any]], material: Mapping[str, str]) -> tuple[str, str]:
-    """What is known of the paper, and of its references."""
+    """Return the known facts of the paper and of its references."""
     paper = f"Title: {on_one_line(material['title'], 500)}\nAbstract: {on_one_line(material['abstract'], _LONGEST_ABSTRACT)}"
     return paper, "\n".join(json.dumps(_reference_row(reference), ensure_ascii=False) for reference in shown)
 
@@ -166,7 +166,7 @@ def _reference_row(reference: Mapping[str, Any]) -> dict[str, Any]:
 def _ask_model(
     messages: Sequence[Message], ids: set[str], conversation: Conversation, breach: Breach
 ) -> dict[str, ReferenceHelp]:
-    """What the model says, by reference; it is told what is wrong with a reply. Raises PhaseError, Paused."""
+    """Return the model's ratings by reference; faults of a reply go back to it. Raises PhaseError, Paused."""
     asked, problems = list(messages), [""]
     for _ in range(_MOST_REPAIRS + 1):
         reply = conversation.ask(asked, schema=_SCHEMA, about="the references", digest=question_digest(asked, _SCHEMA))
@@ -185,7 +185,7 @@ def _ask_model(
 
 
 def _parse_reply(text: str, ids: set[str], breach: Breach) -> tuple[list[dict[str, Any]], list[str]]:
-    """The rows of a reply, and what is wrong with it. What stands around the object is read past: models greet."""
+    """Return the rows of a reply and its faults. Text around the object is skipped."""
     bare = text[text.find("{") : text.rfind("}") + 1]
     try:
         value = parse_json(bare.encode("utf-8", "replace"))
@@ -201,20 +201,20 @@ def _parse_reply(text: str, ids: set[str], breach: Breach) -> tuple[list[dict[st
 
 
 class ReferenceHelp(NamedTuple):
-    """What the model says of one reference: how much it helps, from 0 to 1, and what for."""
+    """The model's rating of one reference: how much it helps, from 0 to 1, and what for."""
 
     score: float
     use: str
 
 
 def helps_of(rows: Sequence[Mapping[str, Any]], most: int) -> dict[str, ReferenceHelp]:
-    """The rows of a reply by reference: the first in rank scores 1, the last of `most` next to nothing."""
+    """Return the rows of a reply by reference: the first rank scores 1, the last of `most` nearly 0."""
     ordered = sorted(rows, key=lambda row: row["rank"])
     return {row["id"]: ReferenceHelp(1 - place / most, _printable_use(row["use"])) for place, row in enumerate(ordered)}
 
 
 def mix_scores(document: Mapping[str, Any], helps: Mapping[str, ReferenceHelp], name: str) -> dict[str, Any]:
-    """The document with new scores, reasons and order. Roles, addresses and what is to be fetched stay as they are."""
+    """Return the document with new scores, reasons and order; roles and addresses stay unchanged."""
     references = [_with_score(row, helps.get(row["id"])) for row in document["references"]]
     repositories = [_follow_references(row, helps) for row in document["repositories"]]
     note = (
@@ -231,7 +231,7 @@ def mix_scores(document: Mapping[str, Any], helps: Mapping[str, ReferenceHelp], 
 
 
 def keep_ranking(document: Mapping[str, Any], error: Exception, task: str) -> dict[str, Any]:
-    """The document as it was, with a note that says why, and what asks again."""
+    """Return the document unchanged, with a note that says why and how to ask again."""
     # The advice of a call that failed is for a phase that is not done; this one is.
     why = on_one_line(error.what if isinstance(error, CallFailed) else str(error), _LONGEST_NOTE)
     logger.debug("the ranking by rules stands: {}", why)
@@ -240,7 +240,7 @@ def keep_ranking(document: Mapping[str, Any], error: Exception, task: str) -> di
 
 
 def on_one_line(text: str, most: int) -> str:
-    """The text without what is never seen, cut to its first characters."""
+    """Return the text without invisible characters, on one line, cut to its first characters."""
     return " ".join(strip_invisible(text).split())[:most].rstrip()
 
 

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from textwrap import dedent
 from typing import Any
 
 from phases.planning.plan_words import is_in_formula
@@ -94,7 +93,7 @@ def assign(requirements: Sequence[Requirement], components: Sequence[Component],
 def component_rows(
     components: Sequence[Component], homes: Sequence[int | None], requirements: Sequence[Row], paper: PaperText
 ) -> list[Row]:
-    """The components as the plan holds them; each requirement is given its component. One with nothing to say is left out."""
+    """Return the components as rows of the plan and give each requirement its component; empty components are left out."""
     kept = [at for at, one in enumerate(components) if at in homes or one.steps or one.sentence or one.rank == 0]
     shown = [str(row["formula"]) for row in requirements if "formula" in row]
     _add_equations([components[at] for at in kept], shown, paper)
@@ -138,13 +137,25 @@ def _lines_of(paper: PaperText, row: Row) -> list[str]:
 
 
 def _set_in(lines: Sequence[str]) -> list[str]:
-    """Return the lines as printed, without the indentation that all of them share."""
-    text = dedent("\n".join(line.expandtabs(4).rstrip()[:_LONGEST_LINE] for line in lines))
-    return [line for line in text.split("\n") if line][:MOST_LINES]
+    """Return the lines as printed, with the blanks that set them in behind their numbers."""
+    lines = [line for line in lines if line.strip()][:MOST_LINES]
+    found = [_NUMBER_OF_LINE.match(line) for line in lines]
+    widest = max((match.end(1) for match in found if match), default=-1) + 1
+    padded = all(match.end() >= widest for match in found if match)
+    made = []
+    for line, match in zip(lines, found, strict=True):
+        text = line.expandtabs(4)
+        depth = len(text) - len(text.lstrip())
+        depth = max(depth - widest, 0) if padded else depth
+        if match:
+            depth = match.end() - (widest if padded else match.end(1) + 1)
+        number = f"{match.group(1)} " if match else ""
+        made.append(f"{number}{' ' * depth}{' '.join(line[match.end() if match else 0 :].split())}"[:_LONGEST_LINE])
+    return made
 
 
 def _listings(paper: PaperText) -> Iterator[Component]:
-    """The code without a caption in sections of what is built or set up: one component for each section."""
+    """Yield code without a caption in sections of the method or set-up: one component a section."""
     shown = {letters_of(line) for row in paper.outline["algorithms"] for line in _lines_of(paper, row)}
     found: dict[str, Component] = {}
     for one in paper.listings:
@@ -178,7 +189,7 @@ def _name_of(section: Section) -> str:
 
 
 def _named(paper: PaperText, others: Sequence[str]) -> Iterator[Component]:
-    """Names in sections of what is built, run-in headings first, then what is named most often."""
+    """Yield names in sections of the method: run-in headings first, then the most frequent."""
     seen: dict[str, Sentence] = {}
     counts, spelling = Counter[str](), dict[str, str]()
     for one in (one for one in paper.sentences if one.role in (BUILD, SETUP, MIXED)):

@@ -1,9 +1,9 @@
-"""List what the plan may lack: parts of the paper without a row, words with holes, values that contradict each other."""
+"""List what the plan may lack: parts of the paper without a row, words with holes, tables whose rows are not known."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -28,22 +28,15 @@ _POINTS_TO = re.compile(
 def find_doubts(paper: PaperText, plan: Plan, uses: Sequence[TableUse]) -> list[dict[str, Any]]:
     """Return at most `MOST` doubts, what was left out first."""
     left_out = (*_few(paper, plan), *_empty_sections(paper, plan), *_lost_listings(paper, plan), *_unused_tables(plan))
-    others = (*_holes(paper), *_several_values(plan["values"]), *_unsure_tables(uses))
+    others = (*_holes(paper), *_unsure_tables(uses))
     return [*left_out, *others][:MOST]
 
 
 def _few(paper: PaperText, plan: Plan) -> Doubts:
     count = len(plan["requirements"])
     if count < _FEWEST:
-        known = (
-            f"Only {count} sentences are read as requirements"
-            if count > 1
-            else "Only one sentence is read as a requirement"
-        )
-        known = known if count else "No sentence is read as a requirement"
-        why = "its sections say little of what is built." if count else "none of its sections says what is built."
-        why = why if paper.outline["sections"] else "no heading of the paper was recognized."
-        yield {"what": f"{known}: {why} Read the paper, and add what is missing."}
+        why = "its sections say little of what is built" if paper.outline["sections"] else "no heading was recognized"
+        yield {"what": f"Only {count} of the sentences are read as requirements: {why}. Add what is missing."}
     if not plan["values"]:
         yield {"what": "No value is stated in a sentence or table that the rules can read."}
 
@@ -97,20 +90,6 @@ def _holes(paper: PaperText) -> Doubts:
         yield {"what": f"Words or signs are lost in {_join(list(places))}: read them in the paper."}
 
 
-def _several_values(values: Sequence[Row]) -> Doubts:
-    """Values of one name and owner that differ and do not say when each holds."""
-    groups: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
-    for row in values:
-        groups[letters_of(row["name"]), row["owner"], row.get("condition", "")].append(row)
-    told = []
-    for rows in groups.values():
-        shown = [str(row.get("printed", row.get("value", row.get("values")))) for row in rows]
-        if len(set(shown)) > 1:
-            told.append(f"{rows[0]['name']} ({', '.join(row['id'] for row in rows[:_NAMED])})")
-    if told:
-        yield {"what": f"The paper gives several values and does not say when each holds: {_join(told)}."}
-
-
 def _unsure_tables(uses: Sequence[TableUse]) -> Doubts:
     for one in uses:
         if one.rows and not one.is_sure:
@@ -122,11 +101,8 @@ def _unsure_tables(uses: Sequence[TableUse]) -> Doubts:
 
 def _place(section: Section) -> str:
     title = split_heading(section["title"])[0]
-    return (
-        f"{section['number']} {title} (p. {section['page']})"
-        if section["number"]
-        else f"{title!r} (p. {section['page']})"
-    )
+    name = f"{section['number']} {title}" if section["number"] else repr(title)
+    return f"{name} (p. {section['page']})"
 
 
 def _join(places: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ import re
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from phases.planning.rules.numbers import GREEK, symbol_of
@@ -47,12 +47,12 @@ def package_name(title: str, own: Sequence[str] = ()) -> str:
 
 
 def telling_words(text: str) -> list[str]:
-    """The words of a text that say what it is about, in small letters."""
+    """Return the words that say what a text is about, in lower case."""
     return [word for word in _plain_words(text) if word not in _STOP_WORDS]
 
 
 def _plain_words(text: str) -> list[str]:
-    """The words of a text in small letters without accents, Greek letters in words; "SpanPredictor" has two."""
+    """Return words in lower case without accents, with Greek letters spelt out; "SpanPredictor" has two."""
     plain = "".join(GREEK.get(letter, letter) for letter in re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", text))
     plain = re.sub(r"['’]s\b", "", unicodedata.normalize("NFKD", plain.replace("ß", "ss")))
     return re.findall(r"[a-z0-9]+", re.sub(r"[\u0300-\u036f]", "", plain).lower())
@@ -64,8 +64,8 @@ def request_name(text: str) -> str:
 
 
 def declare_component(name: str, taken: set[str]) -> str:
-    """The signature of a component: a class for what holds a state by its name, else a function. Adds it to `taken`."""
-    words = _words_of_name(name)[:_MOST_WORDS] or ["component"]
+    """Return the signature of a component: a class where its name suggests a state, else a function. Add it to `taken`."""
+    words = telling_words(name)[:_MOST_WORDS] or ["component"]
     is_class = bool(_STATEFUL.search(name))
     plain = "".join(word.capitalize() for word in words) if is_class else "_".join(words)
     plain = f"{plain}_method" if plain in dir(builtins) else plain
@@ -73,38 +73,17 @@ def declare_component(name: str, taken: set[str]) -> str:
     return f"class {symbol}" if is_class else f"def {symbol}"
 
 
-def constant_name(row: Mapping[str, Any], taken: set[str], *, is_one_of_several: bool = False) -> str:
-    """The constant of a value: its name, after its owner where that is not the method. Adds it to `taken`.
-
-    One of several of a name is told from the others by its condition, else by its page.
-    """
-    plain = plain_constant_name(row)
-    if is_one_of_several:
-        page = row["source"].get("page")
-        case = "_".join(telling_words(row.get("condition") or "")[:3]) or (f"page_{page}" if page else "")
-        plain = f"{plain}_{case.upper()}"[:LONGEST_NAME].strip("_")
-    return _free(_sound(plain, "VALUE"), taken)
-
-
-def plain_constant_name(row: Mapping[str, Any]) -> str:
-    """Owner and name of a value in capitals; its symbol where it has no name."""
+def constant_name(row: Mapping[str, Any], taken: set[str]) -> str:
+    """Return the constant of a value: its owner, unless that is the method, and its name, else its symbol. Add it to `taken`."""
     owner = "" if row["owner"] == "method" else "_".join(telling_words(row["owner"])[:2])
     name = symbol_of(str(row["name"]).removeprefix("number of ")) or symbol_of(str(row.get("symbol", ""))) or "value"
-    return f"{owner}_{name}".strip("_")[:LONGEST_NAME].strip("_").upper()
+    return _free(_sound(f"{owner}_{name}".strip("_")[:LONGEST_NAME].strip("_").upper(), "VALUE"), taken)
 
 
 def module_name(name: str, taken: set[str]) -> str:
-    """The file of a component, without its ending. Adds it to `taken`."""
-    plain = "_".join(_words_of_name(name)[:3])[:LONGEST_NAME].strip("_")
+    """Return the file name of a component without its suffix. Add it to `taken`."""
+    plain = "_".join(telling_words(name)[:3])[:LONGEST_NAME].strip("_")
     return _free(_sound(plain, "method"), taken)
-
-
-def _words_of_name(name: str) -> list[str]:
-    """The telling words of a name; all of its words in code, in "loss and update", or where none tells."""
-    words, is_code = _plain_words(name), re.fullmatch(r"\w*[a-z0-9_][A-Z]\w*", name)
-    if is_code or (len(words) == 3 and words[1] == "and"):
-        return words
-    return telling_words(name) or words
 
 
 def _sound(name: str, otherwise: str) -> str:
@@ -120,13 +99,6 @@ def _free(name: str, taken: set[str]) -> str:
         free = f"{name}_{number}"
     taken.add(free)
     return free
-
-
-def join_names(names: Iterable[str], most: int = 3) -> str:
-    """A few names in a row, for a purpose: "encoder, decoder and 2 more"."""
-    listed = list(names)
-    more = len(listed) - most
-    return ", ".join(listed[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def plan_files(
@@ -155,11 +127,8 @@ def plan_files(
 def _config(package: str, values: Sequence[Row]) -> Row:
     constants: set[str] = set()
     values = [row for row in values if row["kind"] != "fact"]
-    named = Counter(map(plain_constant_name, values))
-    lines = []
-    for row in values:
-        name = constant_name(row, constants, is_one_of_several=named[plain_constant_name(row)] > 1)
-        lines.append(f"{name} = {row['value'] if 'value' in row else tuple(row['values'])!r}")
+    held = [repr(tuple(row["values"])) if "values" in row else row["value"] for row in values]
+    lines = [f"{constant_name(row, constants)} = {value}" for row, value in zip(values, held, strict=True)]
     purpose = "every value that the paper states, with its owner, its condition and its place"
     return _file(f"{package}/config.py", purpose, [row["id"] for row in values], (), lines)
 
@@ -175,7 +144,8 @@ def _modules(
         implements = dict.fromkeys(name for row in group for name in row["requirements"] if name in known)
         path = f"{package}/{module_name(_name_of(group, sections), names)}.py"
         interface = [declare_component(row["name"], symbols) for row in group]
-        file = _file(path, join_names(row["name"] for row in group), list(implements), [config], interface)
+        purpose = ", ".join(row["name"] for row in group[:3]) + f" and {len(group) - 3} more" * (len(group) > 3)
+        file = _file(path, purpose, list(implements), [config], interface)
         files.append({**file, "components": [row["id"] for row in group]})
     return files
 

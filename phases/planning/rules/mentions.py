@@ -182,13 +182,13 @@ def _parts(paper: PaperText) -> Iterator[str]:
 
 
 def mention_row(one: Mention) -> dict[str, Any]:
-    """The name as the plan holds it."""
+    """Return the name as a row of the plan."""
     said = one.sentence
     return {"name": one.name, "source": source_of(said.section, said.page, quote_start(said.text))}
 
 
 def data_rows(found: Sequence[Mention], paper: PaperText) -> list[dict[str, Any]]:
-    """The data sets, each with the address and the licence that the paper prints beside its name."""
+    """Return the data sets with the address and licence that the paper prints next to the name."""
     names = {one.name for one in found}
     return [{**mention_row(one), **link_and_licence(one.name, paper.text, names)} for one in found]
 

@@ -1,4 +1,4 @@
-"""Numbers as papers write them, the letters of formulas, and the numbers that only point elsewhere."""
+"""Parse numbers as papers write them, fold formulas to plain letters, and blank out numbers of references."""
 
 from __future__ import annotations
 
@@ -63,14 +63,8 @@ _POINTERS = (
 _CHOSEN_FROM = re.compile(r"(?:from|range|interval|between|over|grid|values?|set|scheme|of|an?) \$?$", re.IGNORECASE)
 
 
-_DIGITS = re.compile(r"-?[0-9]{1,8}(?:\.[0-9]{1,8})?")
-"""How most cells are written: nothing is to be told from anything else."""
-
-
 def number_of(text: str) -> int | float | None:
-    """The number that a text is, in any of the spellings of papers; None where it is none, or one of no reasonable size."""
-    if _DIGITS.fullmatch(text):
-        return float(text) if "." in text else int(text)
+    """Return the number that a text spells, in any spelling of papers; None for other texts and for absurd sizes."""
     if text.strip().lower() in WORDS:
         return WORDS[text.strip().lower()]
     plain = re.sub(r"[\s{}$]", "", text).replace("−", "-").replace("–", "-")
@@ -128,13 +122,13 @@ def read_numbers(text: str) -> str:
 
 
 def scaled(number: int | float, scale: str) -> int | float:
-    """The number with its scale: 4.5 million, 36M, 17k."""
+    """Return the number with its scale: 4.5 million, 36M, 17k."""
     value = number * _SCALES[scale]
     return int(value) if float(value).is_integer() else value
 
 
 def parse_value(shown: str) -> Scalar | tuple[Scalar, ...] | None:
-    """A number, or several; a share keeps its sign and a fraction its bar: 30% is not 30, and 1/2 is not 1."""
+    """Return a number, or several; a percentage keeps its sign and a fraction its bar: 30% is not 30, and 1/2 is not 1."""
     shown = shown.strip()
     if re.search(r"(?<![0-9.,])0[0-9]", shown):
         return None  # the end of a longer number, such as 20, 000
@@ -155,14 +149,14 @@ def parse_value(shown: str) -> Scalar | tuple[Scalar, ...] | None:
 
 
 def symbol_of(name: str) -> str:
-    """The name of a constant, in snake case; empty where a name has no Latin or Greek letter."""
+    """Return the name of a constant in snake case; empty without a Latin or Greek letter."""
     spelled = "".join(f" {GREEK[sign]} " if sign in GREEK else sign for sign in name.lower())
     plain = re.sub(r"[^a-z0-9]+", "_", spelled).strip("_")[:40].strip("_")
     return plain if re.search("[a-z]", plain) and not plain[:1].isdigit() else ""
 
 
 def without_pointers(text: str) -> str:
-    """The text with blanks where it points elsewhere; everything else stays at its place."""
+    """Return the text with references to other places blanked out; the rest stays in place."""
     for pattern in _POINTERS:
         text = pattern.sub(_blank_out, text)
     return text

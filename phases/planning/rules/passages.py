@@ -18,7 +18,7 @@ from phases.planning.rules.sections import (
     roles_of,
     sections_around,
     split_heading,
-)
+)  # fmt: skip
 from phases.planning.rules.tables import Grid, cells_of, read_grid
 from phases.readers.line_patterns import as_latex, find_bare_formulas
 from phases.readers.outline import cut_formula, pages_of
@@ -64,7 +64,7 @@ _MARKS = re.compile(r"\*{2,3}|\[\^[^\]\s]{1,9}\]|(?<=[a-z)\]]\.)[0-9]{1,2}$")
 
 
 def sentences_of(text: str) -> Iterator[str]:
-    """The sentences of a line of running text, each as it stands there."""
+    """Yield the sentences of running text, each as printed."""
     start = 0
     for match in _END.finditer(text):
         # Only the last words decide, so a long text stays linear.
@@ -94,27 +94,27 @@ def is_closed(sentence: str) -> bool:
 
 
 def is_open(paragraph: str) -> bool:
-    """Whether the last sentence of a paragraph has not come to its end."""
+    """Return whether the last sentence of a paragraph is unfinished."""
     return not _STOPPED.search(paragraph)
 
 
 def leans_on(sentence: str) -> bool:
-    """Whether it can only be understood with the sentence before it, by its first word or a bare "this" at its end."""
+    """Return whether a sentence needs the one before it: by its first word, or a bare "this" at its end."""
     return bool(_LEANING.match(sentence) or _SAID_BEFORE.search(sentence))
 
 
 def count_words(text: str) -> int:
-    """The words of a text; Chinese and Japanese have no blanks between theirs, and two signs are a word on average."""
+    """Return the number of words; in Chinese and Japanese two characters count as one."""
     return len(text.split()) + len(_WORDS_WITHOUT_BLANKS.findall(text))
 
 
 def without_next(sentence: str) -> str:
-    """An item of a list without the "and" that leads to the next."""
+    """Return an item of a list without the "and" that leads to the next."""
     return _AND_NEXT.sub(r"\1", sentence)
 
 
 def without_marks(text: str) -> str:
-    """The text without the signs of Markdown for emphasis and footnotes. Every word stays."""
+    """Return the text without Markdown marks for emphasis and footnotes."""
     return " ".join(_MARKS.sub("", text).split())
 
 
@@ -145,7 +145,7 @@ class TextBlock:
 
 
 def blocks_of(text: str) -> Iterator[TextBlock]:
-    """The blocks of a text in its order. Headings and comments are in none."""
+    """Yield the blocks of a text in order, without headings and comments."""
     lines: list[str] = []
     kind = ""
     for line, found in _lines_with_kinds(text):
@@ -164,7 +164,7 @@ def blocks_of(text: str) -> Iterator[TextBlock]:
 
 
 def _lines_with_kinds(text: str) -> Iterator[tuple[str, str]]:
-    """Each line with the kind of block it belongs to; empty where none goes on."""
+    """Yield each line with the kind of its block; an empty kind ends the block."""
     fenced = formula = False
     lines = text.split("\n")
     bare_formulas = {place for ends in find_bare_formulas(lines).items() for place in ends}
@@ -253,12 +253,12 @@ class Table:
 
     @cached_property
     def cells(self) -> list[list[str]]:
-        """The printed rows; empty where the text is not a grid."""
+        """Return the printed rows; empty where the text is not a grid."""
         return cells_of(self.text)
 
     @cached_property
     def grid(self) -> Grid:
-        """Heads and labelled rows."""
+        """Return heads and labelled rows."""
         return read_grid(self.cells)
 
 
@@ -284,12 +284,12 @@ class PaperText:
 
     @cached_property
     def around(self) -> dict[str, tuple[Section, ...]]:
-        """Section id -> the sections that contain it, the innermost first."""
+        """Return section id -> the sections that contain it, the innermost first."""
         return sections_around(self.outline["sections"])
 
     @cached_property
     def prose(self) -> str:
-        """All sentences in one text."""
+        """Return all sentences as one text."""
         return " ".join(one.text for one in self.sentences)
 
 
@@ -345,7 +345,7 @@ def name_section(section: Section) -> str | None:
 
 
 def source_of(section: Section, page: int, quote: str) -> dict[str, Any]:
-    """The `source` of a row of the plan."""
+    """Return the `source` of a row."""
     return {"section": name_section(section), "page": page, "quote": quote}
 
 

@@ -19,7 +19,7 @@ from phases.planning.rules.passages import (
     quote_start,
     source_of,
     without_next,
-)
+)  # fmt: skip
 from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
 
 MOST = 60
@@ -99,7 +99,7 @@ class Requirement:
 
     @property
     def text(self) -> str:
-        """The sentences as printed."""
+        """Return the sentences as printed."""
         return " ".join(without_next(one.text) for one in self.sentences)
 
 
@@ -112,7 +112,7 @@ def find_requirements(paper: PaperText, own: Sequence[str]) -> list[Requirement]
 
 
 def requirement_row(row: Requirement, identifier: str) -> dict[str, Any]:
-    """The requirement as the plan holds it; a displayed formula stands beside the words that lead to it."""
+    """Return the requirement as a row of the plan, with the displayed formula that its words lead to."""
     first, last = row.sentences[0], row.sentences[-1]
     formula = " ".join(filter(None, (last.formula, row.terms)))
     return {

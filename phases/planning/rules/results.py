@@ -23,7 +23,7 @@ from phases.planning.rules.tables import (
     is_value,
     number_same,
     plain_cell,
-)
+)  # fmt: skip
 
 METRIC = re.compile(
     r"(?:root )?mean[- ](?:squared?|absolute) error|accurac(?:y|ies)|\bacc\b|precision|recall|\bF1\b|BLEU|ROUGE|perplexity"
@@ -194,7 +194,7 @@ class TableUse:
 
     @property
     def place(self) -> Sentence:
-        """The caption as a sentence, for what the table names."""
+        """Return the caption as a sentence, the source of names from the table."""
         return Sentence(self.caption or self.label, self.table.section, self.table.page, self.table.role, "caption")
 
 
@@ -320,7 +320,7 @@ def _own_cells(grid: Grid, caption: str, own: Sequence[str]) -> tuple[list[tuple
 
 
 def _split_cells(grid: Grid, row: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Each cell under its head; several values of one cell each under its part of the head, or numbered."""
+    """Yield each cell under its head; several values in one cell each under its part of the head, or numbered."""
     heads: list[str] = []
     cells: list[str] = []
     for place, (printed, cell) in enumerate(zip(grid.heads, row, strict=False)):

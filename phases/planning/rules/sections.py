@@ -74,7 +74,7 @@ _SWALLOWED = re.compile(
 
 
 def split_heading(title: str) -> tuple[str, str]:
-    """The heading proper, and the paragraph that the text layer joined to it; empty for an ordinary heading."""
+    """Return the heading and the paragraph that the text layer joined to it; empty for an ordinary heading."""
     words = title.split()
     has_sentences = bool(re.search(r"[a-z]{3}[.!?] [A-Z]", title)) and len(words) > _LONGEST_HEADING // 2
     if len(words) <= _LONGEST_HEADING and not has_sentences:
@@ -87,7 +87,7 @@ def split_heading(title: str) -> tuple[str, str]:
 
 
 def roles_of(sections: Sequence[Section]) -> dict[str, str]:
-    """Section id -> role. A part of background, proofs or a conclusion has that role, too."""
+    """Return section id -> role. Parts of background, proofs or a conclusion share that role."""
     roles: dict[str, str] = {}
     around, first, previous = sections_around(sections), _first_of_body(sections), ""
     for place, section in enumerate(sections):
@@ -102,7 +102,7 @@ def roles_of(sections: Sequence[Section]) -> dict[str, str]:
 
 
 def sections_around(sections: Sequence[Section]) -> dict[str, tuple[Section, ...]]:
-    """Section id -> the sections that contain it, the innermost first."""
+    """Return section id -> the sections that contain it, the innermost first."""
     found: dict[str, tuple[Section, ...]] = {}
     above: list[Section] = []
     lowest = {id(one): min((row["level"] for row in sections[at + 1 :]), default=0) for at, one in enumerate(sections)}

@@ -35,7 +35,7 @@ _MARKS = re.compile(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|[$\\{}]")
 
 
 def cells_of(table: str) -> list[list[str]]:
-    """The rows of a pipe table, without its rule; empty where it is no grid but prose that fell into columns."""
+    """Return the rows of a pipe table without its rule; empty for prose that was read as columns."""
     rows = [
         [" ".join(cell.replace("\\|", "|").split()) for cell in _CELL.split(line.strip().strip("|"))]
         for line in table.split("\n")[:_MOST_ROWS]
@@ -49,7 +49,7 @@ def cells_of(table: str) -> list[list[str]]:
 
 
 def plain_cell(cell: str) -> str:
-    """The words of a cell without marks of bold, colour and formulas; Greek letters, arrows and ± as signs, 0,8 as 0.8."""
+    """Return a cell without markup; Greek letters, arrows and ± as signs, and 0,8 as 0.8."""
     said = _MACRO.sub("", _RULE_LEFT.sub("", cell))
     # of a command that is not known, what it is written around is left: \best{0.93}
     said = _COMMAND.sub(lambda match: _SIGNS.get(match.group(1), "" if match.group(2) else match.group(1)), said)
@@ -59,22 +59,22 @@ def plain_cell(cell: str) -> str:
 
 
 def is_figure(cell: str) -> bool:
-    """Whether a cell holds a value, two with a stroke between them, or an interval."""
+    """Return whether a cell holds a value, a pair of values, or an interval."""
     return is_value(cell) or bool(_INTERVAL.match(cell) or _PAIR.match(cell))
 
 
 def is_measured(cell: str) -> bool:
-    """Whether a value looks measured: two digits with a fraction, a deviation, or a percent sign. Chosen ones are round."""
+    """Return whether a value looks measured: two digits with a fraction, a deviation, or a percent sign."""
     return bool(re.search(r"[1-9][0-9]*\.[0-9]|\.0*[1-9][0-9]|±|%", cell))
 
 
 def is_value(cell: str) -> bool:
-    """Whether a cell begins with a value; "2 Pac" is a name, 2000-02-26 a date and 10-20 a range."""
+    """Return whether a cell begins with a value; "2 Pac" is a name, 2000-02-26 a date and 10-20 a range."""
     return bool(CELL_VALUE.match(cell)) and not _NO_VALUE.match(cell)
 
 
 def count_numbers(cells: Sequence[str]) -> int:
-    """How many cells hold values, and no heads that begin with a number."""
+    """Return the number of cells with values; heads that begin with a number do not count."""
     return sum(is_figure(cell) and not _COUNTED_HEAD.match(cell) for cell in cells)
 
 

@@ -191,7 +191,7 @@ def _is_chained(one: Value, other: Value) -> bool:
 
 
 def value_row(value: Value, one: Sentence, owner: str = METHOD, condition: str = "") -> dict[str, Any]:
-    """The value as the plan holds it, without an id."""
+    """Return the value as a row of the plan, without an id."""
     held: dict[str, Any] = {"values": list(value.value)} if isinstance(value.value, tuple) else {"value": value.value}
     parts = value.value if isinstance(value.value, tuple) else (value.value,)
     said: dict[str, str] = {
@@ -321,11 +321,13 @@ def _name_before(before: str) -> str:
     while kept and kept[0].lower().endswith("ly"):
         kept.pop(0)
     name = " ".join(kept)
+    if name and re.search(rf"\bnumber of (?:the )?{re.escape(name)}\b", before):
+        return f"number of {name}"
     return name if len(name) > 2 or name.isupper() else ""
 
 
 def _rows_of_table(table: Table, paper: PaperText, rivals: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Each cell of a table of settings, named by its row; the column is its owner where it is a rival's, else its condition."""
+    """Yield each cell of a settings table, named by its row; a rival's column is its owner, another column its condition."""
     label, caption = caption_of(table, paper)
     if not (label or table.role in (BUILD, SETUP, MIXED, RESULTS)) or not is_settings_table(table, caption):
         return

@@ -187,7 +187,6 @@ def _join_number(number: Item, item: Item) -> Item:
 
 
 def _line_numbers(page: Page) -> Iterator[list[Item]]:
-    """Yield columns of line numbers: in a stack, with hardly a line of text in it."""
     numbers = [item for item in page.items if re.fullmatch(r"[0-9]{1,4}", item.text) and item.box.width < 30]
     texts = [item.box for item in page.items if item.box.width > 60]
     # set flush left in some styles, flush right in others

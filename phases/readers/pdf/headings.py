@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from phases.readers.line_patterns import ABSTRACT, REFERENCES, UNNUMBERED, number_of, plain_title, without_number
@@ -19,6 +19,8 @@ _NEAR = 30.0
 """Distance in points from the outline's target within which the wording of a heading may differ slightly."""
 _HOLE, _SPREAD = 1.6, 3.2
 _FEWEST_BOOKMARKS = 3
+_SPACED = re.compile(r"(?<!\S)(?:[^\W\d_] ){3,}[^\W\d_]$")
+"""Letter-spaced words, up to the end of a heading."""
 _CHAPTER = re.compile(
     r"^(?:chapter|appendix|part|kapitel|anhang|chapitre|annexe)\s+([0-9]{1,2}|[A-Z])\.?$", re.IGNORECASE
 )
@@ -131,6 +133,14 @@ def body_of(lines: Sequence[Line]) -> BodyStyle:
 
 def headings_of(lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Words, outside: Set[int]) -> list[Heading]:
     """Return the headings in reading order. Lines `outside` (title, contents, tables) are excluded."""
+    headings = _find_all(lines, bookmarks, words, outside)
+    return [
+        replace(heading, text=_SPACED.sub(lambda match: match.group().replace(" ", ""), heading.text))
+        for heading in headings
+    ]
+
+
+def _find_all(lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Words, outside: Set[int]) -> list[Heading]:
     by_rules = _by_rules(lines, body_of(lines), words, outside)
     if len(bookmarks) < _FEWEST_BOOKMARKS:
         return by_rules
@@ -233,7 +243,9 @@ def _may_head(lines: Sequence[Line], index: int, body: BodyStyle) -> bool:
         line, after=int(numbered), widest=_SPREAD if numbered else _HOLE
     ):
         return False
-    return line.run_in or _stands_alone(lines, index) or plain_title(line.text) in UNNUMBERED
+    # by number and face first: some layouts leave no white above a heading
+    large = numbered and line.bold and line.size > body.size + LARGER
+    return line.run_in or large or _stands_alone(lines, index) or plain_title(line.text) in UNNUMBERED
 
 
 def _is_different(lines: Sequence[Line], index: int, body: BodyStyle) -> bool:

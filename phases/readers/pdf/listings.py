@@ -132,7 +132,6 @@ def _is_note(line: Line, body: BodyStyle) -> bool:
 
 
 def _is_listing(lines: Sequence[Line], first: int, end: int, body: BodyStyle) -> bool:
-    """Return whether enough of these lines read like code, or are set like code."""
     run = lines[first:end]
     coded = sum(_is_code(line, body) for line in run)
     stated = sum(bool(_STATEMENT.match(_without_number(line))) for line in run)

@@ -86,17 +86,8 @@ def read_pdf(path: str, password: str | None = None, engine: PdfEngine = read_do
     title, pages, left_out = _build_pages(document)
     if not any(character.isalnum() for page in pages for character in page):
         return Reading(NO_TEXT, reader)
-    return Reading(
-        document.verdict,
-        reader,
-        tuple(pages),
-        title,
-        document.authors,
-        document.links,
-        document.hidden,
-        document.missing,
-        tuple(left_out[:_MOST_LEFT_OUT]),
-    )
+    facts = (document.authors, document.links, document.hidden, document.missing)
+    return Reading(document.verdict, reader, tuple(pages), title, *facts, tuple(left_out[:_MOST_LEFT_OUT]))
 
 
 def read_pdf_input(source: InputFile) -> Reading:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import re
 import shlex
 import time
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import BinaryIO, NamedTuple
 
 from phases.references.fetch.file_filter import (
     LARGE,
     MISSING,
+    GitEntry,
+    kind_of,
     make_printable,
     select_files,
     too_many_bytes,
     too_many_files,
 )
-from phases.references.fetch.git_objects import NOT_WHOLE, OID, TreeListing, open_objects, parse_listing, parse_sizes
 from phases.references.fetch.model import (
     BY_HAND,
     LARGEST_FILE,
@@ -35,7 +38,7 @@ from pipeline.base.http.addresses import Target, printable_url
 from pipeline.base.http.fetch import DownloadLimits
 from pipeline.base.http.git_remote import GitRemote, resolve_remote
 from pipeline.base.http.proxy import lend_to_git
-from pipeline.base.safe_tree import open_directory, read_beneath
+from pipeline.base.safe_tree import open_directory, open_file, read_beneath
 
 _GIT = "git --git-dir=repository"
 _BYTES_A_ROW = 300
@@ -70,9 +73,9 @@ def clone_repository(target: Target, bench: CloneWorkspace) -> RepositoryContent
     """
     if bench.rules.mirror:
         # the mirror is read by its objects and not cloned: its settings and hooks are never read (decision 100)
-        found = find_in_mirror(target, bench.rules.mirror)
-        _link_mirror(found.commit, found.objects, bench)
-        return _read_content(bench, f"mirror:{found.folder}", (found.objects,), MISSING)
+        mirrored = find_in_mirror(target, bench.rules.mirror)
+        _link_mirror(mirrored.commit, mirrored.objects, bench)
+        return _read_content(bench, f"mirror:{mirrored.folder}", (mirrored.objects,), MISSING)
     rules = bench.rules
     limits = DownloadLimits(0, round(min(_SECONDS_TO_LAND, _seconds_left(bench)), 2), _SECONDS_TO_CONNECT)
     options = {
@@ -154,10 +157,10 @@ def _read_listing(bench: CloneWorkspace) -> tuple[str, str, TreeListing]:
     data = read_bytes(bench.path("list"))
     if len(data) >= _listing_limit(bench.rules):
         raise too_many_files(bench.rules)
-    told = [
+    texts = [
         read_bytes(bench.path(name), limit=1000).decode("ascii", "replace") for name in ("commit", "root", "listed")
     ]
-    commit, root, ended = (text.removesuffix("\n") for text in told)
+    commit, root, ended = (text.removesuffix("\n") for text in texts)
     if ended != "0" or not OID.fullmatch(commit) or not OID.fullmatch(root):
         raise RepositoryRefused(NOT_WHOLE)
     return commit, root, parse_listing(data)
@@ -217,6 +220,7 @@ def _seconds_left(bench: CloneWorkspace) -> float:
     return left
 
 
+OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _PART = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._~+-]{1,100}")
 _BRANCH = re.compile(r"ref: (refs/heads/[^\x00-\x20\x7f~^:?*\[\\]{1,250})\n?")
 _DETACHED = re.compile(rf"({OID.pattern})\n?")
@@ -315,5 +319,94 @@ def _packed_commit(place: str, branch: bytes) -> str | None:
     except FileNotFoundError:
         return None
     rows = (line.split(b" ", 1) for line in lines)
-    oids = [row[0].decode("ascii", "replace") for row in rows if len(row) == 2 and row[1] == branch]
+    oids = [fields[0].decode("ascii", "replace") for fields in rows if len(fields) == 2 and fields[1] == branch]
     return next((oid for oid in oids if OID.fullmatch(oid)), None)
+
+
+_ROW = re.compile(rb"([0-7]{6}) (blob|tree|commit) ([0-9a-f]{40}|[0-9a-f]{64})\t(.*)", re.DOTALL)
+_SIZE = re.compile(rb"([0-9a-f]{40,64}) (blob|tree|commit|tag) ([0-9]{1,15})")
+_MISSING = re.compile(rb"([0-9a-f]{40,64}) missing")
+_LONGEST_HEADER = 200
+NOT_WHOLE = "git does not print it as it should: the repository is damaged, or not what it says; ask its authors"
+
+
+class TreeListing(NamedTuple):
+    """Content of a commit."""
+
+    trees: tuple[str, ...]
+    """Object ids of its trees, each once."""
+    rows: tuple[tuple[str, bytes, str], ...]
+    """Kind, path and object id of each entry that is not a tree."""
+
+    def with_sizes(self, sizes: Mapping[str, int]) -> Iterator[GitEntry]:
+        """Return the entries with their sizes; None for missing content."""
+        return (GitEntry(kind, path, sizes.get(oid), oid) for kind, path, oid in self.rows)
+
+
+def parse_listing(data: bytes) -> TreeListing:
+    """Return the list of `git ls-tree -r -t -z`. Raises RepositoryRefused."""
+    trees: dict[str, None] = {}
+    rows = []
+    for record in data.split(b"\0")[:-1] if data else []:
+        match = _ROW.fullmatch(record)
+        if not match:
+            raise RepositoryRefused(NOT_WHOLE)
+        mode, kind, oid, path = match.groups()
+        if kind == b"tree":
+            trees[oid.decode()] = None
+        else:
+            rows.append((kind_of(mode.decode()), path, oid.decode()))
+    if data and not data.endswith(b"\0"):
+        raise RepositoryRefused(NOT_WHOLE)
+    return TreeListing(tuple(trees), tuple(rows))
+
+
+def parse_sizes(data: bytes) -> dict[str, int]:
+    """Return the sizes in the output of `git cat-file --batch-check`, without missing objects. Raises RepositoryRefused."""
+    sizes = {}
+    for line in data.splitlines():
+        if match := _SIZE.fullmatch(line):
+            sizes[match[1].decode()] = int(match[3])
+        elif not _MISSING.fullmatch(line):
+            raise RepositoryRefused(NOT_WHOLE)
+    return sizes
+
+
+class Objects:
+    """Output of `git cat-file --batch`, read in the order of the request."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._left = os.fstat(file.fileno()).st_size
+
+    def next(self, oid: str, kind: str) -> bytes:
+        """Return the next object, which must be this one, byte for byte. Raises RepositoryRefused."""
+        # decision 99: git is not believed either; the digest is the only thing that a hostile server cannot choose
+        header = self._file.readline(_LONGEST_HEADER)
+        match = _SIZE.fullmatch(header.rstrip(b"\n"))
+        self._left -= len(header)
+        if not match or (match[1].decode(), match[2].decode()) != (oid, kind) or int(match[3]) >= self._left:
+            raise RepositoryRefused(NOT_WHOLE)
+        size = int(match[3])
+        data = self._file.read(size + 1)
+        self._left -= size + 1
+        # SHA-1 is git's own name for it, and not a promise of ours
+        digest = hashlib.new("sha256" if len(oid) == 64 else "sha1", usedforsecurity=False)
+        digest.update(f"{kind} {size}\0".encode() + data[:size])
+        if data[size:] != b"\n" or digest.hexdigest() != oid:
+            raise RepositoryRefused(NOT_WHOLE)
+        return data[:size]
+
+    def check(self, commit: str, root: str, trees: Sequence[str]) -> None:
+        """Check that the commit leads to the listed trees, which come first. Raises RepositoryRefused."""
+        if not self.next(commit, "commit").startswith(f"tree {root}\n".encode()):
+            raise RepositoryRefused(NOT_WHOLE)
+        for tree in trees:
+            self.next(tree, "tree")
+
+
+@contextmanager
+def open_objects(path: str) -> Iterator[Objects]:
+    """Open the objects in a file that git wrote."""
+    with open_file(path) as file:
+        yield Objects(file)

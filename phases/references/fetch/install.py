@@ -11,8 +11,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any
 
+from phases.references.fetch.clone import OID
 from phases.references.fetch.file_filter import LFS, is_lfs_pointer, make_printable
-from phases.references.fetch.git_objects import OID
 from phases.references.fetch.licences import licence_of, may_name_a_licence
 from phases.references.fetch.model import LARGEST_FILE, RepositoryContent, RepositoryRefused
 from pipeline.base.errors import FormatError
@@ -88,8 +88,8 @@ def changes_in(name: str, into: str) -> Iterator[tuple[str, str]]:
     try:
         with open_directory(into, [name]) as tree:
             there = {
-                os.fsencode(found.path).decode("utf-8", "backslashreplace")
-                for found in islice(walk_files(tree), len(listed) + _MOST_ADDED)
+                os.fsencode(entry.path).decode("utf-8", "backslashreplace")
+                for entry in islice(walk_files(tree), len(listed) + _MOST_ADDED)
             }
             for path in sorted({*there, *listed}):
                 if path not in listed or path not in there:

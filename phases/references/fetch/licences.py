@@ -44,13 +44,13 @@ def licence_of(files: Mapping[str, bytes]) -> tuple[str | None, str | None]:
 
     An SPDX tag counts most, then the licence text, then package metadata.
     """
-    found = (path for path in files if may_name_a_licence(path) and path not in _METADATA)
-    texts = sorted(found, key=_nearest_first)
-    said = [*_licences_in_texts(texts, files), *_licences_in_metadata(files)]
-    known = [(licence, path) for licence, path in said if licence]
+    paths = (path for path in files if may_name_a_licence(path) and path not in _METADATA)
+    texts = sorted(paths, key=_nearest_first)
+    licences = [*_licences_in_texts(texts, files), *_licences_in_metadata(files)]
+    known = [(licence, path) for licence, path in licences if licence]
     if known:
         return known[0]
-    return (UNKNOWN, texts[0]) if texts else (UNKNOWN, said[0][1]) if said else (None, None)
+    return (UNKNOWN, texts[0]) if texts else (UNKNOWN, licences[0][1]) if licences else (None, None)
 
 
 def _licences_in_texts(texts: list[str], files: Mapping[str, bytes]) -> Iterator[tuple[str | None, str]]:
@@ -84,17 +84,17 @@ def _parse_expression(text: str) -> str | None:
     if not _EXPRESSION.fullmatch(plain) or plain.count("(") != plain.count(")"):
         return None
     words = plain.split(" ")
-    found = []
+    parts = []
     for number, word in enumerate(words):
         bare = word.strip("()")
         licence = _BY_KEY.get(re.sub(r"[^a-z0-9]", "", bare.lower()))
         if number % 2 or (number and words[number - 1] == "WITH"):
-            found.append(word)
+            parts.append(word)
         elif licence is None:
             return None
         else:
-            found.append(word.replace(bare, licence + ("+" if bare.endswith("+") else "")))
-    return " ".join(found)
+            parts.append(word.replace(bare, licence + ("+" if bare.endswith("+") else "")))
+    return " ".join(parts)
 
 
 def _of_pyproject(text: str) -> object:
@@ -112,8 +112,8 @@ def _of_cargo(text: str) -> object:
 
 
 def _of_description(text: str) -> object:
-    found = re.search(r"^License:[ \t]*(.{1,200})$", text, re.MULTILINE)
-    return found[1] if found else None
+    match = re.search(r"^License:[ \t]*(.{1,200})$", text, re.MULTILINE)
+    return match[1] if match else None
 
 
 _METADATA: Mapping[str, Callable[[str], object]] = {
@@ -207,10 +207,10 @@ def recognise_licence(text: str) -> str | None:
     """Return the SPDX id of a licence text; None if it is unknown, or was changed in what it permits."""
     words = _NOT_A_WORD.sub(" ", text[:_LONGEST].lower().replace("non-commercial", "noncommercial"))
     words = re.sub(r"\.(?= |$)", "", words)
-    found = [
-        (words.find(row.says[0]), number, row.licence)
-        for number, row in enumerate(_PRINTS)
-        if all(phrase in words for phrase in row.says) and not any(phrase in words for phrase in row.never)
+    matches = [
+        (words.find(pattern.says[0]), number, pattern.licence)
+        for number, pattern in enumerate(_PRINTS)
+        if all(phrase in words for phrase in pattern.says) and not any(phrase in words for phrase in pattern.never)
     ]
     # Licences name each other further down, and other people's often follow one's own.
-    return min(found)[2] if found else None
+    return min(matches)[2] if matches else None

@@ -80,10 +80,10 @@ def list_user_repositories(folders: str, into: str, taken: Collection[str]) -> t
     """
     try:
         with os.scandir(folders) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
-            inner = [entry.name for entry in found if entry.is_dir(follow_symlinks=False)]
-            links = [entry.name for entry in found if entry.is_symlink()]
-            files = any(entry.is_file(follow_symlinks=False) for entry in found)
+            children = sorted(entries, key=lambda entry: entry.name)
+            inner = [entry.name for entry in children if entry.is_dir(follow_symlinks=False)]
+            links = [entry.name for entry in children if entry.is_symlink()]
+            files = any(entry.is_file(follow_symlinks=False) for entry in children)
     except OSError as error:
         raise storage_error("look into", folders, error) from error
     top, held = os.path.abspath(folders), _subdirectory_leading_to(into, folders)
@@ -122,8 +122,8 @@ def read_user_repository(folder: UserRepository, rules: FetchRules) -> Repositor
     most = rules.most_files * (_MOST_LEFT_OUT + 1)
     try:
         entries.extend(
-            _tree_entry(found)
-            for found in islice(walk_files(folder.path, skip=lambda name: name.lower() == _GIT), most)
+            _tree_entry(entry)
+            for entry in islice(walk_files(folder.path, skip=lambda name: name.lower() == _GIT), most)
         )
     except OSError as error:
         raise _unreadable_error(folder.path, error) from error
@@ -149,15 +149,15 @@ def _user_repository(name: str, path: str, taken: Collection[str]) -> UserReposi
     return UserRepository(free_name(wish, taken), path, f"folder:{make_printable(name)}")
 
 
-def _tree_entry(found: WalkedEntry) -> GitEntry:
+def _tree_entry(walked: WalkedEntry) -> GitEntry:
     """Return an entry as GitEntry; an unreadable one counts as a file, which is reported when it is read."""
-    path = os.fsencode(found.path)
+    path = os.fsencode(walked.path)
     try:
-        if found.entry.is_symlink():
+        if walked.entry.is_symlink():
             return GitEntry(LINK, path)
-        if found.is_regular():
-            return GitEntry(REGULAR, path, found.status().st_size)
-        return GitEntry(REGULAR if found.is_directory() else OTHER, path)
+        if walked.is_regular():
+            return GitEntry(REGULAR, path, walked.status().st_size)
+        return GitEntry(REGULAR if walked.is_directory() else OTHER, path)
     except OSError:
         return GitEntry(REGULAR, path)
 

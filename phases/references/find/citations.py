@@ -23,24 +23,24 @@ def citations_of(
     """Return the citations of each reference, by id, in the order of the text; uncited references are missing."""
     places = PaperPlaces(text, body_start, outline)
     spans: set[tuple[int, int]] = set()
-    found: dict[str, dict[int, tuple[int, int]]] = {}
+    mentions: dict[str, dict[int, tuple[int, int]]] = {}
     for name, start, end in _find_citations(entries, places):
         if len(spans) >= _MOST_PLACES:
             break
         spans.add((start, end))
-        spots = found.setdefault(name, {})
+        spots = mentions.setdefault(name, {})
         if len(spots) < _MOST_EACH:
             spots.setdefault(start, (start, end))
     cache: dict[tuple[int, int], Mention] = {}
-    for spots in found.values():
+    for spots in mentions.values():
         for span in spots.values():
             if span not in cache:
                 where = "footnote" if places.footnote(span[0]) else "text"
                 cache[span] = places.mention(where, *span)
     return {
-        entry.id: tuple(cache[span] for _, span in sorted(found[entry.id].items()))
+        entry.id: tuple(cache[span] for _, span in sorted(mentions[entry.id].items()))
         for entry in entries
-        if entry.id in found
+        if entry.id in mentions
     }
 
 
@@ -100,7 +100,7 @@ def raised_citations(entries: Sequence[Entry], places: PaperPlaces, known: set[s
     labels = {label: name for label, name in _ids_by_label(entries).items() if label.isdigit()}
     if len(labels) < 3:
         return
-    found = []
+    citations = []
     for match in _RAISED.finditer(places.text, places.body_start):
         section = places.section(match.start())
         names = _ids_in_brackets(match.group(1), labels)
@@ -109,9 +109,9 @@ def raised_citations(entries: Sequence[Entry], places: PaperPlaces, known: set[s
         notes = places.footnotes(places.page(match.start()))
         if places.footnote(match.start()) or places.is_aside(match.start()) or match.group(1) in notes:
             continue
-        found += [(name, match.start(), match.end()) for name in names]
-    if len({name for name, _, _ in found} - known) >= _FEWEST_SHARE * len(labels):
-        yield from found
+        citations += [(name, match.start(), match.end()) for name in names]
+    if len({name for name, _, _ in citations} - known) >= _FEWEST_SHARE * len(labels):
+        yield from citations
 
 
 def _ids_by_label(entries: Sequence[Entry]) -> dict[str, str]:

@@ -170,8 +170,8 @@ def identifiers_in(text: str) -> Identifiers:
     )
 
 
-def _bare_doi(found: str) -> str:
-    doi = "".join(found.split()).lower()
+def _bare_doi(printed: str) -> str:
+    doi = "".join(printed.split()).lower()
     for mark in (",url", ";url", "}"):
         doi = doi.partition(mark)[0]
     while doi and (
@@ -182,9 +182,9 @@ def _bare_doi(found: str) -> str:
 
 
 def _addresses_in(text: str) -> list[tuple[int, int, str]]:
-    found: list[tuple[int, int, str]] = []
+    addresses: list[tuple[int, int, str]] = []
     for match in _ADDRESS.finditer(text):
-        if found and match.start() < found[-1][1]:
+        if addresses and match.start() < addresses[-1][1]:
             continue
         end = match.end()
         for _ in range(4):
@@ -195,8 +195,8 @@ def _addresses_in(text: str) -> list[tuple[int, int, str]]:
         url = "".join(text[match.start() : end].split()).rstrip(_AFTER)
         if url.endswith(")") and url.count("(") < url.count(")"):
             url = url[:-1].rstrip(_AFTER)
-        found.append((match.start(), end, url))
-    return found
+        addresses.append((match.start(), end, url))
+    return addresses
 
 
 def _is_broken(url: str, following: str) -> bool:
@@ -379,8 +379,8 @@ def venue_in(text: str, start: int) -> str | None:
 
 
 def _clean_venue(text: str) -> str | None:
-    found = text.strip(' .,;:"”“')
-    return found if len(found) > 1 and not _MONTH.fullmatch(found) else None
+    venue = text.strip(' .,;:"”“')
+    return venue if len(venue) > 1 and not _MONTH.fullmatch(venue) else None
 
 
 YEAR = r"(?:1[7-9]|20)[0-9]{2}"
@@ -402,13 +402,13 @@ def year_in(text: str, title: tuple[int, int], skip: Sequence[tuple[int, int]]) 
     aside = [title, *skip, *(match.span() for match in _LOOKED_UP.finditer(text))]
     for pattern, which in ((_IN_PARENTHESES, 0), (_ANY, -1)):
         for spans in (aside, [*skip]):
-            found = [
+            matches = [
                 match
                 for match in pattern.finditer(text)
                 if not _is_inside(match, spans) and not _is_a_page(text, match)
             ]
-            if found:
-                return int(found[which].group(1)), found[which].group(2) or ""
+            if matches:
+                return int(matches[which].group(1)), matches[which].group(2) or ""
     return None  # the day on which somebody looked at a page is no year of it
 
 

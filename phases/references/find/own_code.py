@@ -145,27 +145,27 @@ def own_reason(linked: Linked, outline: Mapping[str, Any]) -> str | None:
     5. The words offer code, on the first page, in the abstract or from an owner with an author's name: own.
     6. The first page links a repository with the name that the title coins: own.
     """
-    said = f'"{shorten_text(linked.sentence, 160)}"'
+    quote = f'"{shorten_text(linked.sentence, 160)}"'
     owner, name = linked.repository.split("/")[-2:]
     author, coined = _author_owner(owner, outline), _is_coined(name, outline)
     if author and coined:
-        return f"its owner bears the name of the author {author}, and it the name in the paper's title: {said}"
+        return f"its owner bears the name of the author {author}, and it the name in the paper's title: {quote}"
     words = _ASIDE.sub(" ", _since_last_address(linked.before))
-    claim = max((found.start() for found in _OUR_CODE.finditer(words)), default=None)
+    claim = max((match.start() for match in _OUR_CODE.finditer(words)), default=None)
     if claim is not None and not _is_of_others(words[claim:], linked.after):
-        return f"the paper calls it its own: {said}"
+        return f"the paper calls it its own: {quote}"
     named = _names_paper(words, outline)
     if _is_of_others(words, linked.after) and not named:
         return None
     available = bool(_AVAILABLE.search(words) or _LABEL.fullmatch(words))
     if (available or _GIVEN_AWAY.search(words)) and (coined or named) and not _is_used_or_cited(words, linked.after):
-        return f"it is said to hold the code of what the title names: {said}"
+        return f"it is said to hold the code of what the title names: {quote}"
     if available and linked.early:
-        return f"the paper's first page says where its code is: {said}"
+        return f"the paper's first page says where its code is: {quote}"
     if available and author:
-        return f"its owner bears the name of the author {author}: {said}"
+        return f"its owner bears the name of the author {author}: {quote}"
     if linked.early and coined:
-        return f"the first page links it, and it bears the name in the paper's title: {said}"
+        return f"the first page links it, and it bears the name in the paper's title: {quote}"
     return None
 
 
@@ -207,7 +207,7 @@ def _names_paper(words: str, outline: Mapping[str, Any]) -> bool:
         r"\b(?:code|implementation|repository|Code)\s(?:of|for|von|de)\s(?:the\s)?([A-Z][\w+*-]{1,40})", words
     )
     itself = re.search(r"(?:^|\brelease[sd]?\s|\bsource\s|\bpublish\s)([A-Z][\w+*-]{1,40})\b", words)
-    return any(found is not None and _is_coined(found.group(1), outline) for found in (of, itself))
+    return any(match is not None and _is_coined(match.group(1), outline) for match in (of, itself))
 
 
 def _is_coined(name: str, outline: Mapping[str, Any]) -> bool:

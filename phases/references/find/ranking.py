@@ -53,16 +53,16 @@ def ranks_of(
 
 def method_sections(outline: Mapping[str, Any], kinds: Mapping[str, str]) -> dict[str, str]:
     """Return the sections that describe the method, with a name for people: by kind, by title, or by parent section."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     numbers: set[str] = set()
     for section in outline.get("sections", ()):
         kind, number = kinds.get(section["id"]), section["number"] or ""
         parents = {number.rsplit(".", back)[0] for back in range(1, number.count(".") + 1)} if number else set()
         by_title = _METHOD_TITLE.search(section["title"][:200]) and not _OTHER_TITLE.search(section["title"][:200])
         if kind in _METHOD_KINDS or (kind not in _OTHER_KINDS and (by_title or parents & numbers)):
-            found[section["id"]] = number or shorten_text(section["title"], 40)
+            names[section["id"]] = number or shorten_text(section["title"], 40)
             numbers |= {number} - {""}
-    return found
+    return names
 
 
 def _rank_entry(

@@ -26,23 +26,23 @@ def build_reference_document(
     allow_own_code: bool,
     candidates: Callable[[Sequence[Entry]], tuple[list[Candidate], list[dict[str, Any]]]] | None = None,
 ) -> dict[str, Any]:
-    """Everything but a model's opinion: `refined_by` is None. The lookups are asked for references without a repository."""
+    """Return reference.txt without a model's opinion. Lookups are asked for references without a repository."""
     # the plan is not asked, so this runs beside planning, which takes minutes with a model (decision 98)
     entries = entries_of(outline["references"])
     citations = citations_of(entries, text, body_start, outline)
     ranks = ranks_of(entries, citations, outline, kinds)
     best_first = sorted(entries, key=lambda entry: -ranks[entry.id].score)
-    found = repositories_of(entries, citations, PaperPlaces(text, body_start, outline), outline)
+    sources = repositories_of(entries, citations, PaperPlaces(text, body_start, outline), outline)
     linked: dict[str, list[str]] = {}
-    for repository in found.values():
+    for repository in sources.values():
         for name in repository.references:
             linked.setdefault(name, []).append(repository.url)
     unlinked = [entry for entry in best_first if entry.id not in linked]
     looked_up, lookups = candidates(unlinked) if candidates and unlinked else ([], [])
-    add_candidates(found, looked_up)
+    add_candidates(sources, looked_up)
     methods = method_sections(outline, kinds)
-    repositories = [row_of(repository, ranks, methods, allow_own_code=allow_own_code) for repository in found.values()]
-    logger.info("{} references, {} of them with a repository; {} repositories", len(entries), len(linked), len(found))
+    repositories = [row_of(source, ranks, methods, allow_own_code=allow_own_code) for source in sources.values()]
+    logger.info("{} references, {} of them with a repository; {} repositories", len(entries), len(linked), len(sources))
     for row in repositories:
         logger.debug("{}: {}, fetch: {} ({})", row["url"], row["role"], row["fetch"], row["why"])
     return {

@@ -156,7 +156,8 @@ def _add_annotation(
 ) -> None:
     url = repository_of(row["url"])
     if url is None or (
-        repository_key(url) in found and any(one.page == row["page"] for one in found[repository_key(url)].mentions)
+        repository_key(url) in found
+        and any(mention.page == row["page"] for mention in found[repository_key(url)].mentions)
     ):
         return
     if spelled.get(letters_of(url), repository_key(url)) != repository_key(url):
@@ -180,7 +181,7 @@ def _add_reference(found: dict[str, LinkedRepository], url: str, entry: Entry, p
     if entry.id not in repository.references:
         repository.references.append(entry.id)
     if not any(mention.where == "reference" for mention in repository.mentions):
-        section = next((row for row in places.sections if is_list(row)), None)
+        section = next((candidate for candidate in places.sections if is_list(candidate)), None)
         page = section["page"] if section else 0
         repository.mentions.append(
             Mention("reference", section["id"] if section else None, page, 0, shorten_text(entry.raw))
@@ -219,13 +220,13 @@ def written_addresses(places: PaperPlaces, outline: Mapping[str, Any]) -> Iterat
 
 def _links_by_page(outline: Mapping[str, Any]) -> dict[int, _PageLinks]:
     """Return the link targets that the reader knows of each page."""
-    found: dict[int, _PageLinks] = {}
+    pages: dict[int, _PageLinks] = {}
     for row in outline.get("links", ())[:MOST]:
         if repository := repository_of(row["url"]):
-            page = found.setdefault(row["page"], _PageLinks({}, {}))
+            page = pages.setdefault(row["page"], _PageLinks({}, {}))
             page.by_key.setdefault(repository_key(repository), row["url"])
             page.by_letters.setdefault(letters_of(repository.removeprefix("https://")), row["url"])
-    return found
+    return pages
 
 
 def _complete_link(url: str, printed: str, links: _PageLinks) -> str | None:
@@ -296,7 +297,7 @@ def find_carrier(places: PaperPlaces, mark: str, note: int) -> NoteCarrier:
             for match in islice(pattern.finditer(places.text, max(low, note - _REACH), min(high, note + _REACH)), _MOST)
             if places.footnote(match.start()) is None
         ]
-        if of_code := [one for one in carrying if _OF_CODE.search(one.sentence)]:
+        if of_code := [carrier for carrier in carrying if _OF_CODE.search(carrier.sentence)]:
             return of_code[0]
         if carrying and low <= note < high:
             return carrying[0]

@@ -113,7 +113,7 @@ def with_cache_for_reading(
     except CacheUnusable as error:
         logger.debug("the code is parsed again: {}", error)
         is_damaged = True
-    work = _IndexJob(code_base, into, lambda row: None, lambda text: None, lambda: None, index_version(), start)
+    work = _IndexJob(code_base, into, lambda record: None, lambda text: None, lambda: None, index_version(), start)
     with_cache(path, lambda cache: _fill_cache(work, cache), afresh=is_damaged)
     try:
         with open_readable(path) as cache:
@@ -125,9 +125,9 @@ def with_cache_for_reading(
 def _is_current(cache: Cache, code_base: str) -> bool:
     """Return whether the cache was made from the code that is there; another task may have been at this place."""
     for name in cache.repositories():
-        kept, folder = cache.summary(name), FetchedRepository(code_base, name)
+        summary, folder = cache.summary(name), FetchedRepository(code_base, name)
         try:
-            if kept and kept.get("manifest") != sha256(folder.manifest()[0]):
+            if summary and summary.get("manifest") != sha256(folder.manifest()[0]):
                 return False
         except PipelineError:
             return False
@@ -185,10 +185,10 @@ def _index_repository(work: _IndexJob, name: str, cache: Cache) -> RepositoryInd
 def _current_summary(work: _IndexJob, name: str, manifest: str, cache: Cache) -> Summary | None:
     """Return the summary of a document that needs no work: of this manifest, by this version, and as it was written."""
     # a redo of planning must not parse anything again (decision 102)
-    row = cache.summary(name)
-    if row.get("manifest") != manifest or row.get("made_by") != work.made_by:
+    stored = cache.summary(name)
+    if stored.get("manifest") != manifest or stored.get("made_by") != work.made_by:
         return None
-    summary = Summary(**row)
+    summary = Summary(**stored)
     try:
         if digest_of(document_path(work.into, name)) != (summary.sha256, summary.bytes):
             return None
@@ -201,23 +201,23 @@ def _current_summary(work: _IndexJob, name: str, manifest: str, cache: Cache) ->
 def _parse_changed(work: _IndexJob, folder: FetchedRepository, sources: Sequence[SourceFile], cache: Cache) -> int:
     """Bring the rows of a repository's files up to date. Return how many files were parsed."""
     have = cache.files(folder.name)
-    kept = [one for one in sources if not one.why]
+    indexed = [source for source in sources if not source.why]
     # `made_by` is compared too: another version of a grammar finds other symbols in the same bytes
-    waiting = [one for one in kept if have.get(one.path) != (one.sha256, one.language, work.made_by)]
-    files = ((one, one.language, folder.read(one.path, one.sha256) or b"") for one in waiting)
+    waiting = [source for source in indexed if have.get(source.path) != (source.sha256, source.language, work.made_by)]
+    files = ((source, source.language, folder.read(source.path, source.sha256) or b"") for source in waiting)
     with closing(parse_files(files, start=work.start)) as parsed_files:
         for batch in _batch_files(parsed_files):
-            for one, parsed in batch:
+            for source, parsed in batch:
                 if parsed.fault:
-                    logger.debug("{} in {}: {}", one.path, folder.name, parsed.fault)
+                    logger.debug("{} in {}: {}", source.path, folder.name, parsed.fault)
             _store_batch(work, folder, batch, cache)
     with cache.writing():
-        cache.remove(folder.name, set(have) - {one.path for one in kept})
+        cache.remove(folder.name, set(have) - {source.path for source in indexed})
     return len(waiting)
 
 
 def _batch_files(files: Iterable[tuple[SourceFile, Parsed]]) -> Iterator[list[tuple[SourceFile, Parsed]]]:
-    return batch_by_size(files, lambda one: _count_characters(one[1]), BATCH, _LARGE_BATCH)
+    return batch_by_size(files, lambda pair: _count_characters(pair[1]), BATCH, _LARGE_BATCH)
 
 
 def _count_characters(parsed: Parsed) -> int:
@@ -232,8 +232,8 @@ def _store_batch(
 ) -> None:
     work.in_place()
     with cache.writing():
-        for one, parsed in batch:
-            row = FileRow(one.path, one.sha256, one.language)
+        for source, parsed in batch:
+            row = FileRow(source.path, source.sha256, source.language)
             cache.replace(folder.name, row, file_version(work.made_by, parsed), parsed)
 
 
@@ -241,14 +241,14 @@ def _write_document(
     work: _IndexJob, folder: FetchedRepository, digest: str, sources: Sequence[SourceFile], cache: Cache
 ) -> Summary:
     with DocumentWriter(work.into, (folder.name, digest, work.made_by), work.check_row) as writer:
-        for one in sources:
-            if one.why:
-                writer.leave_out(one.path, one.why)
+        for source in sources:
+            if source.why:
+                writer.leave_out(source.path, source.why)
             else:
-                parsed = cache.parsed(folder.name, one.path)
+                parsed = cache.parsed(folder.name, source.path)
                 if parsed is None:
-                    raise CacheUnusable(f"the cache lost what was parsed of {one.path} in {folder.name}")
-                writer.add(row_of(one, parsed))
+                    raise CacheUnusable(f"the cache lost what was parsed of {source.path} in {folder.name}")
+                writer.add(row_of(source, parsed))
         return writer.finish()
 
 

@@ -137,8 +137,10 @@ class Cache:
         self._db.executemany(
             "INSERT INTO symbols VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                (at, one.name, fold_name(one.name), one.parent, one.kind, one.line, one.end, one.signature)
-                for at, one in enumerate(parsed.symbols[:_MOST_SYMBOLS], first)
+                (at, name, fold_name(name), parent, kind, line, end, signature)
+                for at, (name, kind, line, end, parent, signature, _) in enumerate(
+                    parsed.symbols[:_MOST_SYMBOLS], first
+                )
             ),
         )
         self._add_pieces(number, " ".join(words_of(row.path)), parsed.pieces)
@@ -220,8 +222,8 @@ class Cache:
 
     def words_in(self, piece: int) -> set[str]:
         """Return all words of a piece and of its path."""
-        found = self.piece(piece)
-        return {word for column in (*found[4:], self._chunk(piece).path) for word in column.split()}
+        words = self.piece(piece)
+        return {word for column in (*words[4:], self._chunk(piece).path) for word in column.split()}
 
     def _chunk(self, piece: int) -> Chunk:
         number = piece // CHUNK
@@ -441,6 +443,6 @@ def _connect(path: str) -> Iterator[sqlite3.Connection]:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
         if code & 0xFF in _MACHINES_FAULT and code != sqlite3.SQLITE_READONLY_DBMOVED:
             full = errno.ENOSPC if code & 0xFF == sqlite3.SQLITE_FULL else 0
-            told = f"cannot use {path}: {error}; it is a cache: make room, or delete it"
-            raise StorageError(told, code=full) from error
+            message = f"cannot use {path}: {error}; it is a cache: make room, or delete it"
+            raise StorageError(message, code=full) from error
         raise CacheUnusable(f"{path}: {error}") from error

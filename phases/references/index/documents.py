@@ -178,12 +178,12 @@ _GRAMMARS = "tree-sitter"
 
 def index_version() -> str:
     """`1, python 3.11, tree-sitter 0.26.1, c 0.24.2`: our version, and those of all that parses."""
-    found = {
-        str(name).lower().replace("_", "-"): one.version
-        for one in distributions()
-        if (name := one.metadata["Name"]) and str(name).lower().startswith(("tree-sitter", "tree_sitter"))
+    versions = {
+        str(name).lower().replace("_", "-"): distribution.version
+        for distribution in distributions()
+        if (name := distribution.metadata["Name"]) and str(name).lower().startswith(("tree-sitter", "tree_sitter"))
     }
-    grammars = [f"{name.removeprefix(_GRAMMARS + '-')} {found[name]}" for name in sorted(found)]
+    grammars = [f"{name.removeprefix(_GRAMMARS + '-')} {versions[name]}" for name in sorted(versions)]
     return ", ".join((str(VERSION), f"python {sys.version_info[0]}.{sys.version_info[1]}", *grammars))
 
 

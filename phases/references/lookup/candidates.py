@@ -88,15 +88,15 @@ def long_text_in(row: Any, name: str) -> str:
 
 def repositories_in(text: str) -> list[str]:
     """Return the repositories that a text links, each once, in its order."""
-    found: dict[str, None] = {}
+    repositories: dict[str, None] = {}
     for number, match in enumerate(_LINK.finditer(text)):
         if number == _MOST_LINKS:
             break
         link = match[0].rstrip(_AFTER)
         address = repository_of(link if link.lower().startswith("http") else f"https://{link}")
         if address:
-            found[address] = None
-    return list(found)
+            repositories[address] = None
+    return list(repositories)
 
 
 def plain_text(text: str, most: int = LONGEST_TEXT) -> str:
@@ -114,14 +114,14 @@ class PaperRecord(NamedTuple):
 
 def candidates_of(entry: Entry, papers: Sequence[PaperRecord], service: str) -> list[Candidate]:
     """Return the repositories that the records of this paper name."""
-    found = []
+    candidates = []
     for paper in papers:
         agrees = agreement_of(entry, paper.record)
         for what, text in paper.texts:
             for address in repositories_in(text):
                 why = f"{service}: the {what} of {paper.record.title!r} names it; {agrees.why}"
-                found.append(Candidate(entry.id, address, service, why, agrees.confidence))
-    return best_candidates(found)
+                candidates.append(Candidate(entry.id, address, service, why, agrees.confidence))
+    return best_candidates(candidates)
 
 
 _AUTHORS, _YEAR = 0.25, 0.15
@@ -244,6 +244,6 @@ def _fold_words(text: str) -> list[str]:
 
 
 def _explain_agreement(title: float, authors: float | None, year: int | None, same: bool) -> str:
-    said = ["the same number" if same else f"{title:.0%} of the title"]
-    said.append("authors not known" if authors is None else f"{authors:.0%} of the authors")
-    return ", ".join([*said, f"year {year}" if year else "year not known"])
+    reasons = ["the same number" if same else f"{title:.0%} of the title"]
+    reasons.append("authors not known" if authors is None else f"{authors:.0%} of the authors")
+    return ", ".join([*reasons, f"year {year}" if year else "year not known"])

@@ -63,28 +63,32 @@ class ServiceClient:
         `found` tells whether an answer is a hit: hits are cached for 30 days, others for 7. Failures are not cached.
         """
         path = os.path.join(self._ground.cache, f"{self._service}-{sha256(url.encode())[:32]}.json")
-        kept = self._kept(path, url)
-        if kept is None:
+        cached = self._kept(path, url)
+        if cached is None:
             value = self._downloaded(url)
-            kept = {"version": _VERSION, "url": url, "at": self._ground.clock(), "found": False, "answer": None}
+            cached = {"version": _VERSION, "url": url, "at": self._ground.clock(), "found": False, "answer": None}
             if value is not None and found(value):
-                kept |= {"found": True, "answer": value}
+                cached |= {"found": True, "answer": value}
             with suppress(StorageError, FormatError):  # what cannot be kept is asked for again
-                write_without_sync(path, dump_json_line(kept))
-        return kept["answer"]
+                write_without_sync(path, dump_json_line(cached))
+        return cached["answer"]
 
     def _kept(self, path: str, url: str) -> dict[str, Any] | None:
         """Return a cached answer that is still valid; a damaged one counts as missing."""
         try:
-            kept = parse_json(read_bytes(path, limit=LARGEST_ANSWER * 2))
+            cached = parse_json(read_bytes(path, limit=LARGEST_ANSWER * 2))
         except (StorageError, FormatError):
             return None
-        if not isinstance(kept, dict) or kept.get("version") != _VERSION or kept.get("url") != url:
+        if not isinstance(cached, dict) or cached.get("version") != _VERSION or cached.get("url") != url:
             return None
-        at, days = kept.get("at"), _FOUND_DAYS if kept.get("found") is True else _NOTHING_DAYS
-        if not isinstance(at, (int, float)) or not 0 <= self._ground.clock() - at < days * _DAY or "answer" not in kept:
+        at, days = cached.get("at"), _FOUND_DAYS if cached.get("found") is True else _NOTHING_DAYS
+        if (
+            not isinstance(at, (int, float))
+            or not 0 <= self._ground.clock() - at < days * _DAY
+            or "answer" not in cached
+        ):
             return None
-        return kept
+        return cached
 
     def _downloaded(self, url: str) -> Any:
         make_directory(self._ground.cache)

@@ -91,27 +91,27 @@ def look_up(
     open_ones = [e for e in entries if not e.repositories and (e.title or e.doi or e.arxiv)]
     candidates, rows = [], []
     for lookup in lookups:
-        found, row = _ask_service(lookup, open_ones[:most])
+        service_candidates, row = _ask_service(lookup, open_ones[:most])
         if len(open_ones) > most:
             row["why"] = "; ".join(
                 filter(None, [row["why"], f"only the first {most} of {len(open_ones)} were to be asked"])
             )
         logger.info("{}: asked {}, found {} {}", row["service"], row["asked"], row["found"], row["why"])
-        for candidate in found:
+        for candidate in service_candidates:
             logger.debug("{} for {}: {} ({})", candidate.url, candidate.reference, candidate.confidence, candidate.why)
-        candidates += found
+        candidates += service_candidates
         rows.append(row)
     return candidates, rows
 
 
 def _ask_service(lookup: Lookup, entries: Sequence[Entry]) -> tuple[list[Candidate], dict[str, Any]]:
     """Ask one service. `asked` includes questions without an answer."""
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     failed, in_a_row, asked, why = 0, 0, 0, ""
     for entry in entries:
         asked += 1
         try:
-            found += lookup.ask(entry)
+            candidates += lookup.ask(entry)
             in_a_row = 0
         except NoServiceAnswer as error:
             failed, in_a_row, why = failed + 1, in_a_row + 1, str(error)
@@ -121,7 +121,7 @@ def _ask_service(lookup: Lookup, entries: Sequence[Entry]) -> tuple[list[Candida
         left = len(entries) - asked
         why = f"{failed} of {asked} questions had no answer; the last: {why}"
         why += f"; {left} more were not asked" if left else ""
-    return found, {"service": lookup.name, "asked": asked, "found": len(found), "why": why}
+    return candidates, {"service": lookup.name, "asked": asked, "found": len(candidates), "why": why}
 
 
 _ARXIV = "10.48550/arxiv."
@@ -163,7 +163,7 @@ class CatalogueLookup:
         for question in self._catalogue.list_questions(entry):
             url = f"{self._server}/{question}"
             answer = self._questions.answer(url, lambda value: bool(self._catalogue.papers_in(value)))
-            if papers := [self._catalogue.parse_paper(row) for row in self._catalogue.papers_in(answer)]:
+            if papers := [self._catalogue.parse_paper(paper) for paper in self._catalogue.papers_in(answer)]:
                 return candidates_of(entry, papers, self.name)
         return []
 
@@ -247,15 +247,15 @@ class GitHub:
         url = f"{self._server}/search/repositories?q={query}&per_page={_MOST_REPOSITORIES}"
         answer = self._questions.answer(url, lambda value: bool(rows_in(value, "items")))
         rows = rows_in(answer, "items", _MOST_REPOSITORIES)
-        return best_candidates([candidate for row in rows if (candidate := self._judged(entry, row))])
+        return best_candidates([candidate for item in rows if (candidate := self._judged(entry, item))])
 
     def _judged(self, entry: Entry, row: dict[str, Any]) -> Candidate | None:
         address = repository_of(text_in(row, "html_url", 300))
         if not address or row.get("fork") is True:
             return None
-        name, said = text_in(row, "name", 100), text_in(row, "description")
+        name, description = text_in(row, "name", 100), text_in(row, "description")
         owner = _is_author(entry, text_in(row.get("owner"), "login", 100))
-        title = _title_score(entry, name, f"{said} {text_in(row, 'homepage')}", owner)
+        title = _title_score(entry, name, f"{description} {text_in(row, 'homepage')}", owner)
         began = year_in(row, "created_at")
         confidence = round(
             _SELF_SAID * title * confirmation_weight(1.0 if owner else None, _year_score(entry.year, began)), 3

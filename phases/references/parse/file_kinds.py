@@ -61,10 +61,10 @@ def language_of(path: str, head: bytes) -> str | None:
     """Return the language of a file from its path and first bytes; None if it is not text worth searching."""
     name = os.path.basename(path).lower()
     stem, _, suffix = name.rpartition(".")
-    found = _BY_NAME.get(name) or (_BY_SUFFIX.get(suffix) if stem else None)
-    if found == "c" and suffix == "h":
+    language = _BY_NAME.get(name) or (_BY_SUFFIX.get(suffix) if stem else None)
+    if language == "c" and suffix == "h":
         return _header_language(head)
-    return found or _by_first_line(head) or (TEXT if not suffix or not stem else _text_if_plain(head))
+    return language or _by_first_line(head) or (TEXT if not suffix or not stem else _text_if_plain(head))
 
 
 def _header_language(head: bytes) -> str:
@@ -75,8 +75,8 @@ def _header_language(head: bytes) -> str:
 
 
 def _by_first_line(head: bytes) -> str | None:
-    found = _SHEBANG.match(head)
-    return _BY_PROGRAM.get(found[1], TEXT) if found else None
+    match = _SHEBANG.match(head)
+    return _BY_PROGRAM.get(match[1], TEXT) if match else None
 
 
 def _text_if_plain(head: bytes) -> str | None:

@@ -64,11 +64,11 @@ def parse_with_grammar(language: str, text: str) -> tuple[list[Symbol], str]:
     parser, query, cursor = _load_grammar(language)
     source = text.encode()
     tree = parser.parse(source)
-    found: list[_Match] = []
+    matches: list[_Match] = []
     for rank, captures in cursor(query).matches(tree.root_node):
-        found.extend(_definitions_in(language, rank, captures))
+        matches.extend(_definitions_in(language, rank, captures))
     lines = text.split("\n")
-    symbols = sorted(_build_symbols(language, found, lines, source), key=lambda symbol: symbol.line)
+    symbols = sorted(_build_symbols(language, matches, lines, source), key=lambda symbol: symbol.line)
     return symbols, _syntax_error(tree.root_node)
 
 
@@ -125,8 +125,8 @@ def _declared_name(node: Any) -> tuple[Any, bool]:
 def _split_name(language: str, text: str) -> tuple[str, str]:
     """Scope and name of a name as written: `Encoder<T>::forward`, `Base.push!(a, b)`, `"quoted"`."""
     if language == "julia":
-        found = _JULIA_NAME.match(text)
-        return "", found[2] if found else ""
+        match = _JULIA_NAME.match(text)
+        return "", match[2] if match else ""
     if language in ("cpp", "cuda", "c", "rust"):
         if "operator" not in text:
             while (shorter := _ARGUMENTS.sub("", text)) != text:
@@ -145,14 +145,14 @@ def _receiver_name(language: str, text: str) -> str:
     return text if re.fullmatch(r"[\w$.]{1,100}", text) else ""
 
 
-def _build_symbols(language: str, found: list[_Match], lines: Sequence[str], source: bytes) -> Iterator[Symbol]:
+def _build_symbols(language: str, matches: list[_Match], lines: Sequence[str], source: bytes) -> Iterator[Symbol]:
     """Outer before inner: what encloses a thing is its parent, and says whether a function is a method."""
     # several patterns of a query match one node: the sort puts the first pattern first, and `seen` drops the others
-    found.sort(key=lambda match: (match.start, -match.end, match.rank))
+    matches.sort(key=lambda match: (match.start, -match.end, match.rank))
     within: list[tuple[int, str, str]] = []
     seen: set[tuple[int, str]] = set()
-    functions = {match.place for match in found if match.kind in _CALLABLE}
-    for match in found[: MOST_SYMBOLS * 2]:
+    functions = {match.place for match in matches if match.kind in _CALLABLE}
+    for match in matches[: MOST_SYMBOLS * 2]:
         while within and within[-1][0] <= match.start:
             within.pop()
         outer, outer_kind = within[-1][1:] if within else ("", "")
@@ -192,8 +192,8 @@ def _build_signature(language: str, match: _Match, source: bytes) -> str:
 def _add_documentation(language: str, symbol: Symbol, match: _Match, lines: Sequence[str], source: bytes) -> Symbol:
     if language == "python":
         first = match.body.named_children[0] if match.body is not None and match.body.named_children else None
-        found = _DOCSTRING.fullmatch(_text_of(first).strip()) if first is not None else None
-        return symbol._replace(doc=clean_docstring(found[2])) if found else symbol
+        docstring = _DOCSTRING.fullmatch(_text_of(first).strip()) if first is not None else None
+        return symbol._replace(doc=clean_docstring(docstring[2])) if docstring else symbol
     row, column = match.node.start_point
     if symbol.kind in _VALUES and (column > _DEEPEST or source[match.start - column : match.start].strip()):
         return symbol  # not the first on its line: the comment above is another's
@@ -237,21 +237,21 @@ def comment_above(lines: Sequence[str], line: int, *, quoted: bool = False) -> s
 
 
 def _line_comments(lines: Sequence[str], at: int, lowest: int) -> str:
-    found: list[str] = []
+    comment: list[str] = []
     while at >= lowest and (mark := _LINE.match(lines[at])) and not lines[at].lstrip().startswith(_DIRECTIVES):
-        found.append(lines[at][mark.end() :].rstrip())
+        comment.append(lines[at][mark.end() :].rstrip())
         at -= 1
-    return "\n".join(reversed(found)).strip()[:_LONGEST]
+    return "\n".join(reversed(comment)).strip()[:_LONGEST]
 
 
 def _block_comment(lines: Sequence[str], at: int, lowest: int) -> str:
-    found: list[str] = []
+    comment: list[str] = []
     while at >= lowest:
-        found.append(_BORDER.sub("", lines[at]).rstrip())
+        comment.append(_BORDER.sub("", lines[at]).rstrip())
         opened = lines[at].find("/*")
         if opened >= 0:
             alone = not lines[at][:opened].strip()
-            return "\n".join(reversed(found)).strip()[:_LONGEST] if alone else ""
+            return "\n".join(reversed(comment)).strip()[:_LONGEST] if alone else ""
         at -= 1
     return ""
 
@@ -260,13 +260,13 @@ def _string_above(lines: Sequence[str], at: int, lowest: int) -> str:
     last = lines[at].strip()
     if not last.endswith('"""'):
         return last.strip('"')[:_LONGEST] if last.startswith('"') else ""
-    found = [last[:-3]]
+    parts = [last[:-3]]
     if last.startswith('"""') and len(last) >= 6:
         return last[3:-3].strip()[:_LONGEST]
     while (at := at - 1) >= lowest:
         opened = lines[at].find('"""')
         if opened >= 0:
-            found.append(lines[at][opened + 3 :])
-            return "\n".join(part.rstrip() for part in reversed(found)).strip()[:_LONGEST]
-        found.append(lines[at])
+            parts.append(lines[at][opened + 3 :])
+            return "\n".join(part.rstrip() for part in reversed(parts)).strip()[:_LONGEST]
+        parts.append(lines[at])
     return ""

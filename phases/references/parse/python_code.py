@@ -49,24 +49,24 @@ class _Collected(NamedTuple):
 def parse_python(text: str) -> list[Symbol]:
     """Return the symbols of a text by line; `text` has no line ends but newlines. Raises NotPython."""
     tree = _parse_tree(text)
-    found = _Collected(text.split("\n"), [], set())
+    collected = _Collected(text.split("\n"), [], set())
     walrus = ":=" in text
     stack: list[tuple[Iterator[ast.AST], _Scope]] = [(iter(tree.body), _Scope(_MODULE, ""))]
-    while stack and len(found.symbols) < MOST_SYMBOLS:
+    while stack and len(collected.symbols) < MOST_SYMBOLS:
         statements, place = stack[-1]
         statement = next(statements, None)
         if statement is None:
             stack.pop()
         elif isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
-            stack.append(_add_definition(statement, place, found))
+            stack.append(_add_definition(statement, place, collected))
         elif isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-            _add_assignment(statement, place, found)
+            _add_assignment(statement, place, collected)
         elif isinstance(statement, (*_LOOPS_AND_SUCH, ast.Match, ast.ExceptHandler, ast.match_case)):
             stack.append((_inner_statements(statement), place))
         if walrus and statement is not None and place.scope != _FUNCTION and not isinstance(statement, _FUNCTIONS):
-            _add_walruses(statement, place, found)
-    found.symbols.sort(key=lambda symbol: symbol.line)
-    return found.symbols
+            _add_walruses(statement, place, collected)
+    collected.symbols.sort(key=lambda symbol: symbol.line)
+    return collected.symbols
 
 
 def clean_docstring(doc: str) -> str:
@@ -96,7 +96,7 @@ def _parse_tree(text: str) -> ast.Module:
 
 
 def _add_definition(
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, place: _Scope, found: _Collected
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, place: _Scope, collected: _Collected
 ) -> tuple[Iterator[ast.AST], _Scope]:
     """Add the symbol, and return the statements inside it."""
     name = f"{place.name}.{node.name}" if place.name else node.name
@@ -110,10 +110,10 @@ def _add_definition(
             instance, owner = (first[0].arg if first else ""), place.name
         else:
             instance, owner = place.instance, place.owner  # a function in a method sees its self
-    signature = _signature_of(node, found.lines)
+    signature = _signature_of(node, collected.lines)
     doc = clean_docstring(_docstring_of(node))
     end = node.end_lineno or node.lineno
-    found.symbols.append(Symbol(node.name, kind, node.lineno, end, place.name, signature, doc))
+    collected.symbols.append(Symbol(node.name, kind, node.lineno, end, place.name, signature, doc))
     return iter(node.body), _Scope(inner, name, instance, owner)
 
 
@@ -131,21 +131,21 @@ def _signature_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, l
     body = node.body[0].lineno
     if body == node.lineno + 1 and first.endswith(":") and "#" not in first:
         return join_lines(first[:-1])
-    kept: list[str] = []
+    parts: list[str] = []
     text = "\n".join(lines[at : min(body, at + _HEAD_LINES)])
     start, depth = 0, 0
     for token in _TOKEN.finditer(text):
         mark = token[0]
         if mark[0] == "#":
-            kept.append(text[start : token.start()])
+            parts.append(text[start : token.start()])
             start = token.end()
         elif mark in "([{":
             depth += 1
         elif mark in ")]}":
             depth -= 1
         elif mark == ":" and depth <= 0:
-            return join_lines("".join(kept) + text[start : token.start()])
-    return join_lines("".join(kept) + text[start:])
+            return join_lines("".join(parts) + text[start : token.start()])
+    return join_lines("".join(parts) + text[start:])
 
 
 def _inner_statements(node: ast.AST) -> Iterator[ast.AST]:
@@ -154,18 +154,18 @@ def _inner_statements(node: ast.AST) -> Iterator[ast.AST]:
         yield from getattr(node, part, ())
 
 
-def _add_assignment(node: ast.Assign | ast.AnnAssign | ast.AugAssign, place: _Scope, found: _Collected) -> None:
+def _add_assignment(node: ast.Assign | ast.AnnAssign | ast.AugAssign, place: _Scope, collected: _Collected) -> None:
     end = node.end_lineno or node.lineno
     is_lambda = isinstance(node.value, ast.Lambda)
     for target in _flatten_targets(node.targets if isinstance(node, ast.Assign) else (node.target,)):
         if isinstance(target, ast.Attribute):
-            _add_field(target, place, end, found)
+            _add_field(target, place, end, collected)
         elif isinstance(target, ast.Name) and is_lambda:
             kind = "method" if place.scope == _CLASS else "function"
-            signature = join_lines(found.lines[node.lineno - 1])
-            found.symbols.append(Symbol(target.id, kind, target.lineno, end, place.name, signature))
+            signature = join_lines(collected.lines[node.lineno - 1])
+            collected.symbols.append(Symbol(target.id, kind, target.lineno, end, place.name, signature))
         elif isinstance(target, ast.Name) and place.scope != _FUNCTION and not isinstance(node, ast.AugAssign):
-            _add_variable(target, place, end, found)
+            _add_variable(target, place, end, collected)
 
 
 def _flatten_targets(targets: Iterable[ast.expr]) -> Iterator[ast.expr]:
@@ -181,24 +181,24 @@ def _flatten_targets(targets: Iterable[ast.expr]) -> Iterator[ast.expr]:
             yield target
 
 
-def _add_variable(target: ast.Name, place: _Scope, end: int, found: _Collected) -> None:
+def _add_variable(target: ast.Name, place: _Scope, end: int, collected: _Collected) -> None:
     kind = "constant" if is_constant(target.id) else "variable"
-    found.symbols.append(Symbol(target.id, kind, target.lineno, end, place.name))
+    collected.symbols.append(Symbol(target.id, kind, target.lineno, end, place.name))
 
 
-def _add_field(target: ast.Attribute, place: _Scope, end: int, found: _Collected) -> None:
+def _add_field(target: ast.Attribute, place: _Scope, end: int, collected: _Collected) -> None:
     of_instance = place.instance and isinstance(target.value, ast.Name) and target.value.id == place.instance
-    if of_instance and (place.owner, target.attr) not in found.fields:
-        found.fields.add((place.owner, target.attr))
-        found.symbols.append(Symbol(target.attr, "field", target.lineno, end, place.owner))
+    if of_instance and (place.owner, target.attr) not in collected.fields:
+        collected.fields.add((place.owner, target.attr))
+        collected.symbols.append(Symbol(target.attr, "field", target.lineno, end, place.owner))
 
 
-def _add_walruses(statement: ast.AST, place: _Scope, found: _Collected) -> None:
+def _add_walruses(statement: ast.AST, place: _Scope, collected: _Collected) -> None:
     """Names bound within the expressions of one statement; the statements in it have their own turn."""
     waiting = [child for child in ast.iter_child_nodes(statement) if isinstance(child, ast.expr)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.NamedExpr):
-            _add_variable(node.target, place, node.end_lineno or node.lineno, found)
+            _add_variable(node.target, place, node.end_lineno or node.lineno, collected)
         if not isinstance(node, ast.Lambda):
             waiting.extend(child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))

@@ -26,8 +26,8 @@ def parse_code(language: str, data: bytes) -> Parsed:
     text, language, fault = text_of(language, data)
     symbols: list[Symbol] = []
     try:
-        symbols, found = _parse_symbols(language, text)
-        fault = fault or found
+        symbols, syntax_fault = _parse_symbols(language, text)
+        fault = fault or syntax_fault
     except (RecursionError, MemoryError):
         fault = "it is nested too deeply"
     symbols = symbols[:MOST_SYMBOLS]
@@ -138,8 +138,8 @@ def _code_cells(notebook: dict[str, Any]) -> Iterator[str]:
 
 
 def _blank_magic(cell: str) -> str:
-    found = _CELL_MAGIC.match(cell)
-    if found and found[1] not in _PYTHON_MAGICS:
+    match = _CELL_MAGIC.match(cell)
+    if match and match[1] not in _PYTHON_MAGICS:
         return "\n" * cell.count("\n")
     return "\n".join("" if _MAGIC.fullmatch(line.strip(" \t")) else line for line in cell.split("\n"))
 
@@ -150,8 +150,8 @@ def _notebook_language(notebook: dict[str, Any]) -> str:
     kernel, language = about.get("kernelspec"), about.get("language_info")
     kernel = kernel if isinstance(kernel, dict) else {}
     language = language if isinstance(language, dict) else {}
-    for said in (language.get("name"), kernel.get("language"), kernel.get("name")):
-        if isinstance(said, str) and (known := _LANGUAGES.get(re.split(r"[-\d]", said.lower())[0])):
+    for declared in (language.get("name"), kernel.get("language"), kernel.get("name")):
+        if isinstance(declared, str) and (known := _LANGUAGES.get(re.split(r"[-\d]", declared.lower())[0])):
             return known
     return "python"
 
@@ -187,15 +187,15 @@ def pieces_of(language: str, text: str, symbols: Sequence[Symbol]) -> tuple[Piec
     if language == "text":
         return tuple(_text_pieces(lines))
     owners = _own_pieces(symbols, len(lines))
-    found = sorted(_code_pieces(lines, owners, symbols, language), key=lambda piece: (piece.line, -piece.end))
-    return tuple(found)
+    pieces = sorted(_code_pieces(lines, owners, symbols, language), key=lambda piece: (piece.line, -piece.end))
+    return tuple(pieces)
 
 
 def _own_pieces(symbols: Sequence[Symbol], lines: int) -> list[_OwnPiece]:
     """Outer before inner; a function in a function is none."""
     owners: list[_OwnPiece] = []
     closed = 0
-    for symbol in sorted(symbols, key=lambda one: (one.line, -one.end, one.kind not in _REST)):
+    for symbol in sorted(symbols, key=lambda candidate: (candidate.line, -candidate.end, candidate.kind not in _REST)):
         if not 1 <= symbol.line <= symbol.end <= lines or symbol.line <= closed:
             continue
         if symbol.kind in _WHOLE:
@@ -241,28 +241,28 @@ def _owner_of_lines(owners: Sequence[_OwnPiece], lines: int) -> Iterator[int]:
 
 def _documentation_lines(lines: Sequence[str], owners: Sequence[_OwnPiece], language: str) -> set[int]:
     """Return the lines (from 0) of documentation, which are not searched a second time as code."""
-    found: set[int] = set()
+    documented: set[int] = set()
     for _, symbol in owners:
         if not symbol.doc:
             continue
         if language in _INSIDE:
-            found.update(_docstring_lines(lines, symbol))
+            documented.update(_docstring_lines(lines, symbol))
         above = symbol.line - 2
         lowest = max(0, above - symbol.doc.count("\n") - 3)
         while above >= lowest and _COMMENT.match(lines[above]) and lines[above].strip(_MARKS) in symbol.doc:
-            found.add(above)
+            documented.add(above)
             above -= 1
-    return found
+    return documented
 
 
 def _docstring_lines(lines: Sequence[str], symbol: Symbol) -> range:
     """Return the lines of a Python docstring: its first words follow a quote near the top of the body."""
     first = symbol.doc.lstrip()[:12].split("\n")[0]
     for at in range(symbol.line - 1, min(symbol.end, symbol.line + _TALLEST_HEAD)):
-        found = _STRING_START.match(lines[at].lstrip())
-        if not found:
+        match = _STRING_START.match(lines[at].lstrip())
+        if not match:
             continue
-        quote, after = found[1], lines[at].lstrip()[found.end() :]
+        quote, after = match[1], lines[at].lstrip()[match.end() :]
         if first not in (after if after.strip() or at + 1 == len(lines) else lines[at + 1]):
             continue
         if quote in after:
@@ -274,8 +274,8 @@ def _docstring_lines(lines: Sequence[str], symbol: Symbol) -> range:
 def _field_names(symbols: Sequence[Symbol]) -> dict[str, list[str]]:
     fields: dict[str, list[str]] = {}
     for symbol in symbols:
-        if symbol.parent and symbol.kind not in _WHOLE and len(row := fields.setdefault(symbol.parent, [])) < 200:
-            row.append(symbol.name)
+        if symbol.parent and symbol.kind not in _WHOLE and len(names := fields.setdefault(symbol.parent, [])) < 200:
+            names.append(symbol.name)
     return fields
 
 

@@ -23,20 +23,20 @@ _LETTERS = str.maketrans(
 def words_of(text: str) -> list[str]:
     """Return the words of a text in order, in lower case and stemmed: `getLoss_2` gives get, loss, 2 and getloss2."""
     # cut here and not by FTS5, whose tokenisers know no identifiers (decision 109)
-    found: list[str] = []
+    words: list[str] = []
     for run in _RUN.findall(text):
-        found += _words_of_run(run) if len(run) < 200 else _split_run(run[:2000])
-    return found
+        words += _words_of_run(run) if len(run) < 200 else _split_run(run[:2000])
+    return words
 
 
 def first_spellings(text: str) -> dict[str, str]:
     """Return the first spelling of each word in lower case, without the joined forms of words_of."""
-    found: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for run in _RUN.findall(text):
         for part in _PART.findall(run[:2000]) if run.isascii() else (run[:2000],):
             for word in words_of(part):
-                found.setdefault(word, part.lower())
-    return found
+                spellings.setdefault(word, part.lower())
+    return spellings
 
 
 @lru_cache(maxsize=1 << 16)

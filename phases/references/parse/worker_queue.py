@@ -110,9 +110,9 @@ def batch_by_size(
     """Yield the items in order in batches of limited number; a batch ends once it has reached the largest size."""
     batch: list[Item] = []
     size = 0
-    for one in items:
-        batch.append(one)
-        size += size_of(one)
+    for item in items:
+        batch.append(item)
+        size += size_of(item)
         if len(batch) >= most or size >= largest:
             yield batch
             batch, size = [], 0

@@ -156,14 +156,14 @@ def permit_addresses(host: str, addresses: Iterable[str], *, private: bool = Fal
 
     A name with a public and a private address is an attack, or as good as one: it is refused, not sifted.
     """
-    found = tuple(dict.fromkeys(addresses))
-    for address in found:
+    unique = tuple(dict.fromkeys(addresses))
+    for address in unique:
         reason = why_refused(address, private=private)
         if reason:
             raise Forbidden(f"{host} leads to {printable_url(address)}, which is {reason}: that is not allowed")
-    if not found:
+    if not unique:
         raise Forbidden(f"{host} has no address")
-    return tuple(str(ipaddress.ip_address(address)) for address in found)
+    return tuple(str(ipaddress.ip_address(address)) for address in unique)
 
 
 def _is_inside(network: _Network, address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:

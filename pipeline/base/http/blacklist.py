@@ -52,18 +52,18 @@ def read_blacklist(path: str) -> str:
         raise UsageError(f"--blacklist {path}: it is not UTF-8 text") from error
     except StorageError as error:
         raise UsageError(f"--blacklist {path}: {error}; give a file with an address in each line") from error
-    kept: list[str] = []
+    entries: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
-        said = re.sub(r"(?:^|\s)#.*", "", line).strip().strip("<>").lstrip("-*• ").strip()
-        if not said or said.lower() in _NONE:
+        entry = re.sub(r"(?:^|\s)#.*", "", line).strip().strip("<>").lstrip("-*• ").strip()
+        if not entry or entry.lower() in _NONE:
             continue
-        if _rule_of(said) is None or len(kept) >= _MOST_LINES:
+        if _rule_of(entry) is None or len(entries) >= _MOST_LINES:
             raise UsageError(
-                f"--blacklist {path}, line {number}: {said[:100]!r} is not an address (https://host/path), host (example.org) or "
-                "repository (owner/name); put # before a comment"
+                f"--blacklist {path}, line {number}: {entry[:100]!r} is not an address (https://host/path), host (example.org) "
+                "or repository (owner/name); put # before a comment"
             )
-        kept.append(said)
-    return "\n".join(dict.fromkeys(kept))
+        entries.append(entry)
+    return "\n".join(dict.fromkeys(entries))
 
 
 def why_blacklisted(target: Target, blacklist: str) -> str:
@@ -83,9 +83,9 @@ def refuse_blacklisted(target: Target, blacklist: str) -> None:
 
 @cache
 def _rules_of(blacklist: str) -> Sequence[tuple[str, _Place]]:
-    found = [(line, _rule_of(line)) for line in blacklist.split()]
+    rules = [(line, _rule_of(line)) for line in blacklist.split()]
     # what came another way than by read_blacklist is held to all the same: a host of that name
-    return [(line, rule or _Place(line.casefold(), (), "")) for line, rule in found]
+    return [(line, rule or _Place(line.casefold(), (), "")) for line, rule in rules]
 
 
 def _rule_of(line: str) -> _Place | None:
@@ -107,8 +107,8 @@ def _place_of(target: Target) -> _Place:
     path, _, query = target.path.partition("#")[0].partition("?")
     host = _fold_host(target.host)
     if host == "arxiv.org" or host.endswith(".arxiv.org"):
-        host, found = "arxiv.org", _ARXIV.fullmatch(path)
-        path = f"/{found[1]}" if found else path
+        host, paper = "arxiv.org", _ARXIV.fullmatch(path)
+        path = f"/{paper[1]}" if paper else path
     parts = _split_path(path)
     if target.host.casefold() == "api.github.com" and parts[:1] == ("repos",):
         parts = parts[1:]

@@ -255,20 +255,20 @@ def _describe_proxied(
 ) -> RequestFailed | None:
     """Describe a failure of the proxy, or return None if no proxy is to blame."""
     if isinstance(error, ProxyFailed):
-        told = f"{error}, or {wish.way_out}" if error.by_hand else str(error)
-        return RequestFailed(told, transient=error.transient)
+        message = f"{error}, or {wish.way_out}" if error.by_hand else str(error)
+        return RequestFailed(message, transient=error.transient)
     if not isinstance(error, OSError) or isinstance(error, UnreachedAddress) or time.monotonic() >= options.ends:
         return None
     proxy = options.way_to(target_of(url, private=options.private))
     if not proxy:
         return None
     if isinstance(error, socket.gaierror):
-        told = f"this machine cannot look the name up, and the proxy {proxy.name} is given only addresses that were checked here"
-        return RequestFailed(f"{told}; {wish.way_out}")
+        reason = f"this machine cannot resolve the name, and the proxy {proxy.name} only gets addresses that were checked here"
+        return RequestFailed(f"{reason}; {wish.way_out}")
     if isinstance(error, ssl.SSLCertVerificationError):
-        told = f"the certificate that comes through the proxy {proxy.name} is not valid ({printable_url(error.verify_message)})"
+        reason = f"the certificate that comes through the proxy {proxy.name} is not valid ({printable_url(error.verify_message)})"
         return RequestFailed(
-            f"{told}; where it opens what is encrypted, name its certificate: export SSL_CERT_FILE=FILE"
+            f"{reason}; where it opens what is encrypted, name its certificate: export SSL_CERT_FILE=FILE"
         )
     why = printable_url((error.reason if isinstance(error, ssl.SSLError) else error.strerror) or "it ended early")
     return RequestFailed(f"the connection through the proxy {proxy.name} failed ({why}); {wish.later}", transient=True)

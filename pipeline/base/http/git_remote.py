@@ -51,18 +51,18 @@ def resolve_remote(
     Raises Forbidden for an address that is never asked, DownloadError for one that does not answer with a repository.
     """
     # decision 101: git is told these addresses, and may follow no redirect and no name itself.
-    found: dict[tuple[str, int], Sequence[str]] = {}
+    resolved: dict[tuple[str, int], Sequence[str]] = {}
 
     def remembered(host: str, port: int) -> Sequence[str]:
-        found[host, port] = tuple(resolve(host, port))
-        return found[host, port]
+        resolved[host, port] = tuple(resolve(host, port))
+        return resolved[host, port]
 
     def land(target: Target, response: HTTPResponse) -> GitRemote:
         if media_type(response) != _ANSWER:
             raise RequestFailed(f"there is no repository of git there; check the address, or {BY_HAND}")
         if not target.url.endswith(_QUESTION):
             raise RequestFailed(f"the server redirects to an address that is not a repository's; {BY_HAND}")
-        addresses = permit_addresses(target.host, found[target.host, target.port], private=private)
+        addresses = permit_addresses(target.host, resolved[target.host, target.port], private=private)
         return GitRemote(target.url.removesuffix(_QUESTION), target.host, target.port, addresses)
 
     wish = DownloadRequest(_refs_url(url, private=private), "reach", BY_HAND, _REFUSALS, named=url)

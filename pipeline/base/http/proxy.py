@@ -129,8 +129,8 @@ def open_tunnel(proxy: Proxy, address: str, port: int, ends: float) -> socket.so
     except TimeoutError as error:
         raise _silent(proxy) from error
     except OSError as error:
-        told = f"the proxy {proxy.name} cannot be reached ({error.strerror or error})"
-        raise ProxyFailed(f"{told}; start it, or set another: {proxy.how_to_set()}", transient=True) from error
+        message = f"the proxy {proxy.name} cannot be reached ({error.strerror or error})"
+        raise ProxyFailed(f"{message}; start it, or set another: {proxy.how_to_set()}", transient=True) from error
     try:
         where = _with_port(address, port)
         lines = [f"CONNECT {where} HTTP/1.1", f"Host: {where}", "User-Agent: paper-pipeline"]
@@ -224,12 +224,12 @@ def _read_head(connection: socket.socket, ends: float) -> bytes:
 
 
 def _why_refused(proxy: Proxy, head: bytes, where: str) -> ProxyFailed | UnreachedAddress | None:
-    found = re.match(rb"HTTP/1\.[01] ([0-9]{3})\b", head)
-    if not found or not head.endswith(b"\r\n\r\n"):
+    status_line = re.match(rb"HTTP/1\.[01] ([0-9]{3})\b", head)
+    if not status_line or not head.endswith(b"\r\n\r\n"):
         return ProxyFailed(
             f"the proxy {proxy.name} does not answer as a proxy does; check its address: {proxy.how_to_set()}"
         )
-    status = int(found[1])
+    status = int(status_line[1])
     if 200 <= status < 300:
         return None
     if status == 407:
@@ -238,13 +238,13 @@ def _why_refused(proxy: Proxy, head: bytes, where: str) -> ProxyFailed | Unreach
         return ProxyFailed(f"the proxy {proxy.name} {wants} (407); {proxy.how_to_set(f'http://NAME:PASSWORD@{port}')}")
     if status >= 500:
         return UnreachedAddress(0, f"the proxy {proxy.name} cannot reach {where}: it answers {status}")
-    told = f"the proxy {proxy.name} refuses to lead to {where} ({status}), the address that was checked"
-    return ProxyFailed(f"{told}; ask its administrator to allow that", by_hand=True)
+    message = f"the proxy {proxy.name} refuses to lead to {where} ({status}), the address that was checked"
+    return ProxyFailed(f"{message}; ask its administrator to allow that", by_hand=True)
 
 
 def _silent(proxy: Proxy) -> ProxyFailed:
-    told = f"the proxy {proxy.name} does not answer in time; try again later, or set another: {proxy.how_to_set()}"
-    return ProxyFailed(told, transient=True)
+    message = f"the proxy {proxy.name} does not answer in time; try again later, or set another: {proxy.how_to_set()}"
+    return ProxyFailed(message, transient=True)
 
 
 def _seconds_until(ends: float) -> float:
