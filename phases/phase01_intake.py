@@ -50,7 +50,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 
 
 def _take_notes(source: Source, given: str) -> list[tuple[str, str, bytes]]:
-    """The texts that belong to the paper: where each lies in the task, where it came from, and what it holds."""
+    """Return the texts that belong to the paper: path in the task, origin, and content."""
     from phases.readers.intake import NOTES, read_note  # late, as above
 
     try:

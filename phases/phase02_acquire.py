@@ -35,7 +35,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 
 
 def _read_note(name: str, ctx: Context) -> Reading:
-    """The reading of a text that belongs to the paper. Raises PhaseError for one that cannot be read."""
+    """Read a text that belongs to the paper. Raises PhaseError if it cannot be read."""
     from phases.readers.kinds import MARKDOWN, TEXT
     from phases.readers.reading import READABLE, explain_verdict
 
@@ -48,7 +48,7 @@ def _read_note(name: str, ctx: Context) -> Reading:
 
 
 def _read(source: Mapping[str, Any], ctx: Context) -> Reading:
-    """The reading of the source; of a scan, where that is wanted, of a copy with the text that was recognized in it."""
+    """Read the source; of a scan, if requested, a copy with recognized text."""
     from phases.readers.kinds import LATEX
     from phases.readers.reader_subprocess import copy_name, is_scan, read_copy, read_in_subprocess, run_worker
     from phases.sandbox.parsers import confine_parser

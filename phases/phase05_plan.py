@@ -47,7 +47,8 @@ def _plan_by_rules(inputs: Documents, requests: list[str], ctx: Context) -> dict
     files, requirements, values = (len(plan[name]) for name in ("file_structure", "requirements", "values"))
     logger.info("rules planned {} files for {} requirements and {} values", files, requirements, values)
     # a person's todos outlive a change of the plan: no planner writes any (decision 83)
-    return {**plan, **({"user_requests": requests, **_todos_of_before(ctx)} if requests else {})}
+    plan |= {"user_requests": requests, **_todos_of_before(ctx)} if requests else {}
+    return {name: plan[name] for name in ctx.contracts.schema(PLAN)["properties"] if name in plan}
 
 
 def _plan_with_model(inputs: Documents, requests: list[str], ctx: Context) -> dict[str, Any]:
@@ -68,7 +69,7 @@ def _plan_with_model(inputs: Documents, requests: list[str], ctx: Context) -> di
 
 
 def _todos_of_before(ctx: Context) -> dict[str, Any]:
-    """What a person added to the plan that is changed now; no planner writes todos."""
+    """Return the todos that the user added to the earlier plan; no planner writes todos."""
     if not os.path.lexists(ctx.paths.plan):
         return {}
     try:

@@ -15,7 +15,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     plan = read_bytes(ctx.paths.plan)
     _keep_version(ctx, plan, inputs["initial_plan.txt"])
     # late: every command looks at every phase, and few review a plan
-    from phases.sandbox.installs import pip_packages
+    from phases.planning.plan_words import pip_packages
 
     wanted = pip_packages(inputs["initial_plan.txt"])
     lock = _lock_packages(wanted, ctx)
@@ -50,7 +50,7 @@ def _tell_missing_programs(plan: dict[str, Any], ctx: Context) -> None:
 
 
 def _lock_packages(wanted: list[str], ctx: Context) -> dict[str, Any] | None:
-    """What the packages resolve to, where they may be installed, told before the verdict; None where nobody allowed it yet."""
+    """Resolve the packages before the verdict if they may be installed; None without permission yet."""
     if ctx.limits["install"] != "allowed" or ctx.limits["python"] or not wanted:
         return None
     from phases.workspace.packages import describe_lock, lock_packages, package_rules
@@ -63,7 +63,7 @@ def _lock_packages(wanted: list[str], ctx: Context) -> dict[str, Any] | None:
 
 
 def _refuse_or_keep(lock: dict[str, Any] | None, wanted: list[str], ctx: Context) -> dict[str, Any]:
-    """The document. Raises PhaseError for packages that are to be installed and cannot be, before a model is paid for code."""
+    """Return the document. Raises PhaseError for packages that cannot be installed, before a model is paid for code."""
     from phases.workspace.packages import package_rules, read_package_lock, refuse_unsolvable  # late: as above
 
     if lock is None:
@@ -73,7 +73,7 @@ def _refuse_or_keep(lock: dict[str, Any] | None, wanted: list[str], ctx: Context
 
 
 def _keep_version(ctx: Context, plan: bytes, value: dict[str, Any]) -> None:
-    """Every version that was ever up for review stays in plan_versions/, under its digest; plan.md is of the newest."""
+    """Keep every reviewed version in plan_versions/, under its digest; plan.md is of the newest."""
     from phases.planning.plan_md import PLAN_MD, plan_md  # late: as above
 
     ctx.in_place()

@@ -32,7 +32,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 
 
 def _look_up_repositories(entries: Sequence[Entry], ctx: Context) -> tuple[list[Candidate], list[dict[str, Any]]]:
-    """What services on the network say; the user has named them."""
+    """Look up repositories in the network services that the user has named."""
     from phases.references.lookup.services import look_up, open_lookups
     from pipeline.base.http.proxy import find_proxy
 
@@ -48,7 +48,7 @@ def _look_up_repositories(entries: Sequence[Entry], ctx: Context) -> tuple[list[
 
 
 def _rerank_references(document: dict[str, Any], outline: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
-    """The same ranking, and a model's opinion in it where one is set. Why there is none stays on the screen, too."""
+    """Return the ranking with a model's opinion, if one is set. Its absence is explained on the screen, too."""
     if (ctx.settings["plan_model"] or ctx.settings["model"]) == "offline" or not document["references"]:
         return document
     from phases.llm.model import require_model

@@ -58,7 +58,7 @@ def _fetch_rules(ctx: Context) -> FetchRules:
 
 
 def _find_changes(root: str, written: Collection[str]) -> Iterator[tuple[str, str]]:
-    """What of the fetched code is no longer as its manifests say."""
+    """Yield the fetched files that differ from their manifests."""
     from phases.references.fetch.install import changes_in
 
     for name in sorted(written):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from phases.references.index.build import RepositoryIndex
     from phases.references.relations import NearbyRequirements
+    from pipeline.base.workers import WorkerStart
 
 INDEX = "indexes/index.json"
 _INDEX_TIMES = 3
@@ -39,8 +40,6 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 
 def _index_code(repositories: list[dict[str, Any]], ctx: Context) -> list[RepositoryIndex]:
     from phases.references.index.build import index_repositories
-    from phases.sandbox.parsers import confine_parser
-    from pipeline.base.workers import WorkerStart
 
     schema = ctx.contracts.schema("repository_index.json")["properties"]["files"]["items"]
     return index_repositories(
@@ -50,7 +49,7 @@ def _index_code(repositories: list[dict[str, Any]], ctx: Context) -> list[Reposi
         lambda row: ctx.contracts.breach(schema, row),
         lambda text: ctx.progress(0, 1, text),
         ctx.in_place,
-        WorkerStart(ctx.environment, confine_parser),
+        _worker_start(ctx),
         ctx.cache_directory,
     )
 
@@ -68,8 +67,15 @@ def _relate_to_plan(
         sections={row["id"]: (row["number"] or "", row["title"]) for row in inputs["outline.json"]["sections"]},
         code_base=os.path.join(ctx.paths.root, "code_base"),
         cache_directory=ctx.cache_directory,
-        digests={os.path.basename(one.path): one.sha256 for one in made},
+        start=_worker_start(ctx),
     )
+
+
+def _worker_start(ctx: Context) -> WorkerStart:
+    from phases.sandbox.parsers import confine_parser
+    from pipeline.base.workers import WorkerStart
+
+    return WorkerStart(ctx.environment, confine_parser)
 
 
 def _index_row(

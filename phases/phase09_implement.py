@@ -23,15 +23,19 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     from phases.agent.assignment import assignment_of
     from phases.agent.implement import implement_plan
     from phases.llm.model import notify_assumed_window, require_model
+    from phases.sandbox.commands import kind_of_sandbox
+    from phases.workspace.data_sets import provide_data
 
-    digest = ctx.digests["initial_plan.txt"]
+    plan, digest = inputs["initial_plan.txt"], ctx.digests["initial_plan.txt"]
     require(
         inputs["plan_review.json"]["plan_sha256"] == digest,
         "the plan was approved as another text; review it again with: pipeline review",
     )
     model = require_model(ctx)
     notify_assumed_window(model, ctx.tell)
-    work = assignment_of(inputs["initial_plan.txt"], digest, inputs[_INDEX], ctx, _VERSION)
+    sandbox = kind_of_sandbox(str(ctx.settings["sandbox"]))
+    data = provide_data(plan, ctx).setting  # fetches what is not there yet
+    work = assignment_of(plan, digest, inputs[_INDEX], ctx, _VERSION, sandbox=sandbox, data=data)
     if isinstance(model, AgentCommand):
         ctx.tell(f"the code is written by an agent of yours, which {model.detail}: nothing of it is in the sandbox")
         model = model.in_workspace(work.places.workspace)

@@ -1,4 +1,4 @@
-"""Turns a research paper into code. Below it is the machine that runs numbered phases; `pipeline.api` is what others import.
+"""Turn a research paper into code. The engine runs numbered phases; other programs import `pipeline.api`.
 
 The names of the library are reached at their first use, so that `import pipeline` alone loads nothing.
 """
@@ -47,6 +47,6 @@ if not TYPE_CHECKING:  # else a checker would take every name for one that is th
     def __getattr__(name: str) -> object:
         if name not in __all__:
             raise AttributeError(f"module 'pipeline' has no attribute {name!r}")
-        from importlib import import_module  # late: nobody pays for it who wants one module of the machine
+        from importlib import import_module  # late: importing one module of the engine must not load the rest
 
         return getattr(import_module("pipeline.base.errors" if name == "PipelineError" else "pipeline.api"), name)

@@ -1,4 +1,4 @@
-"""What the `pipeline` command and `python -m pipeline` start with."""
+"""Entry point of the `pipeline` command and `python -m pipeline`."""
 
 import gc
 

@@ -1,9 +1,9 @@
-"""What `import pipeline` offers: the work of the commands as typed functions that print nothing and never end the process.
+"""Typed functions for the work of the commands, which print nothing and never end the process.
 
 The same settings hold as for the command line: defaults, then the user's file, then the environment (keys of models too),
-then what a call names. A call that cannot begin raises what `pipeline.base.errors` draws: UsageError, TaskBusy, StorageError
-and so on, all of them PipelineError. A run that began always gives a Report, whatever it came to. Several tasks may run in
-one process, each in a thread of its own; a task is worked on by one at a time.
+then the arguments of a call. A call that cannot begin raises an error of `pipeline.base.errors`: UsageError, TaskBusy,
+StorageError and so on, all of them PipelineError. A run that began always returns a Report. Several tasks may run in one
+process, each in a thread of its own; one thread at a time works on a task.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Approve = Callable[["Plan"], bool]
 
 @dataclass(frozen=True)
 class Report:
-    """How a run ended. `document` is report.json, which docs/guide.md and schemas/report.schema.json describe."""
+    """Result of a run. `document` is report.json, which docs/guide.md and schemas/report.schema.json describe."""
 
     task: str
     """The task's id."""
@@ -53,23 +53,23 @@ class Report:
     """completed, warning, incomplete, error, cancelled or paused."""
     reason: str
     exit_code: int
-    """What the command would have ended with; the table is in README.md."""
+    """Exit code of the command; the table is in README.md."""
     usd: float
     """Dollars that the task has cost by now, all its runs together."""
     next_steps: tuple[tuple[str, str], ...]
     """Commands to type next, each with what it does."""
     notes: tuple[str, ...]
-    """What the user should know of the settings that held; empty for most runs."""
+    """Notes about the settings in force; empty for most runs."""
     document: Mapping[str, Any]
 
     @property
     def done(self) -> bool:
-        """Whether all that the plan demands is there and nothing speaks against it."""
+        """Return whether the code meets the plan and nothing speaks against it."""
         return self.status == "completed"
 
     @property
     def open_requirements(self) -> tuple[Mapping[str, Any], ...]:
-        """Requirements that are stubs or were not located in the code: id, text and status of each."""
+        """Return the requirements that are stubs or not located in the code: id, text and status of each."""
         return tuple(self.document["requirements"]["open"])
 
 
@@ -89,7 +89,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class PaperText:
-    """What the reader makes of a paper."""
+    """Text and outline of a paper."""
 
     verdict: str
     """ok or partial."""
@@ -102,11 +102,11 @@ class PaperText:
 
 @dataclass(frozen=True)
 class TaskStatus:
-    """How far a task is."""
+    """Progress of a task."""
 
     task: str
     status: str
-    """How the last run ended; running or interrupted where none has ended since."""
+    """Status of the last run; running or interrupted if none has ended since."""
     reason: str
     holder: str | None
     """The process that works on it now, in words."""
@@ -124,26 +124,28 @@ class LoadedTask:
 
     @property
     def plan(self) -> Plan:
-        """The plan. Raises StorageError where there is none yet, ContractError where it is damaged."""
+        """Return the plan. Raises StorageError if there is none yet, ContractError if it is damaged."""
         return _plan_of(self._store.load(PLAN))
 
     @property
     def report(self) -> Report:
-        """How the last run ended. Raises StorageError where none has ended yet."""
+        """Return the result of the last run. Raises StorageError if none has ended yet."""
         return _report_of(self._store, self._store.load("report.json"))
 
     def documents(self) -> list[str]:
-        """The names of the documents that are there, for `read`."""
+        """Return the names of the existing documents, for `read`."""
         return sorted(filter(self._store.exists, {*self._store.graph.documents, "task.json", "report.json"}))
 
     def read(self, document: str) -> Any:
-        """A document, checked: JSON and YAML as plain values, Markdown with `text` and `front`. Raises StorageError where it
-        is missing, ContractError where it is damaged."""
+        """Read and validate a document: JSON and YAML as plain values, Markdown with `text` and `front`.
+
+        Raises StorageError if it is missing, ContractError if it is damaged.
+        """
         return self._store.load(document)
 
 
 class Events(Iterator[RunEvent]):
-    """What happens in a run, as it happens; the run is over when the iteration is. Made by `events`.
+    """Live events of a run, as `events` yields them; the iteration ends with the run.
 
     An event has `kind` (started, progress, told, fresh, or what a phase ended with: done, skipped, degraded, failed,
     stopped), `phase` (number, name), `text`, `seconds`, `done` and `total`.
@@ -158,7 +160,7 @@ class Events(Iterator[RunEvent]):
 
     @property
     def report(self) -> Report | None:
-        """How the run ended; None until it has."""
+        """Return the result of the run, or None while it runs."""
         return self._report
 
     def __next__(self) -> RunEvent:
@@ -172,7 +174,7 @@ class Events(Iterator[RunEvent]):
         raise StopIteration
 
     def close(self) -> None:
-        """Stops the run at its next event, as Ctrl-C would, and waits for its end: it can be resumed."""
+        """Stop the run at its next event, as Ctrl-C would, and wait for its end: it can be resumed."""
         self._stopping.set()
         self._thread.join()
 
@@ -199,12 +201,12 @@ def run(
     approve: Approve | None = None,
     **settings: Any,
 ) -> Report:
-    """Turns a source into code, or continues its task; what is finished is neither done nor paid for again.
+    """Turn a source into code, or continue its task; finished work is not done or paid for again.
 
     `source` is what `pipeline run` takes: a file, an address, an arXiv id, or a task directory. `task_id` names the task, and
-    `new` makes another one where there is one. `on_event` is called with each event, from whichever thread. Settings are
-    those that `pipeline config` lists: mode="fast", model="openai:gpt-5", max_usd=5, until="plan", tasks_dir="work". Nobody is
-    ever asked at the terminal: without `approve`, review="ask" waits as "file" does.
+    `new` makes another one even if there is one. `on_event` is called with each event, from any thread. Settings are those that
+    `pipeline config` lists: mode="fast", model="openai:gpt-5", max_usd=5, until="plan", tasks_dir="work". The terminal is never
+    used for questions: without `approve`, review="ask" waits as "file" does.
     """
     given = check_settings(settings)
     with _MAKING:
@@ -222,7 +224,7 @@ def resume(
     approve: Approve | None = None,
     **settings: Any,
 ) -> Report:
-    """Continues a task, by its id or any path in it.
+    """Continue a task, by its id or any path in it.
 
     `only` runs one phase, `redo` runs a phase and everything after it again (both by number or name), and `add_usd` raises
     the task's limit. The rest is as for `run`.
@@ -233,7 +235,7 @@ def resume(
 
 
 def events(source: str | os.PathLike[str], **options: Any) -> Events:
-    """Runs a source, or continues a task directory, in a thread, and gives its events as they come. Takes what `run` takes.
+    """Run a source, or continue a task directory, in a thread, and give its events as they come. Takes what `run` takes.
 
     What keeps the run from beginning is raised by the iteration. `close()` stops it; `report` tells how it ended.
     """
@@ -241,7 +243,7 @@ def events(source: str | os.PathLike[str], **options: Any) -> Events:
 
 
 def status(task: str | os.PathLike[str], **settings: Any) -> TaskStatus:
-    """How far a task is, and what would run next; it may be running."""
+    """Return the progress of a task and its next phases, also while it runs."""
     given = settings_from(settings)
     store = open_task(given, os.fspath(task))
     told = describe_task(store, settings_in_force(store, given, settings).values)
@@ -249,13 +251,13 @@ def status(task: str | os.PathLike[str], **settings: Any) -> TaskStatus:
 
 
 def load_task(task: str | os.PathLike[str], **settings: Any) -> LoadedTask:
-    """A task by its id or any path in it: its plan, its report, its documents. Raises UsageError where there is none."""
+    """Load a task by its id or any path in it: its plan, report and documents. Raises UsageError if there is none."""
     store = open_task(settings_from(settings), os.fspath(task))
     return LoadedTask(store.id, store.root, store)
 
 
 def read_paper(source: str | os.PathLike[str], **settings: Any) -> PaperText:
-    """What the reader makes of a source; no task is made of it. Raises PhaseError for what cannot be read.
+    """Read a source without making a task of it. Raises PhaseError if it cannot be read.
 
     `password` opens an encrypted PDF.
     """
@@ -267,7 +269,7 @@ def read_paper(source: str | os.PathLike[str], **settings: Any) -> PaperText:
 
 
 def phases() -> dict[str, Mapping[str, Any]]:
-    """The phases by number: the name of each, the documents that it reads and writes, and whether it must be asked for."""
+    """Return the phases by number: their names, the documents they read and write, and whether they run on request only."""
     return {
         phase.number: {"name": phase.name, "reads": phase.reads, "writes": phase.writes, "asked": bool(phase.asked)}
         for phase in discover_phases(settings_from({}).phases).phases
@@ -275,7 +277,7 @@ def phases() -> dict[str, Mapping[str, Any]]:
 
 
 class _Listener:
-    """The audience of a run that nobody watches at a terminal."""
+    """Listener of a run without a terminal."""
 
     echo: Echo | None = None
 

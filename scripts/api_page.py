@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/api.md from the docstrings of what `import pipeline` offers, from the root.
+"""Write docs/api.md from the docstrings of what `import pipeline` offers, and docs/settings.md from those of the settings.
 
 python -m scripts.api_page
 """
@@ -10,12 +10,25 @@ import ast
 import inspect
 import re
 import textwrap
+from itertools import pairwise
 from pathlib import Path
 
 import pipeline
 from pipeline import api
+from pipeline.engine.settings import Settings
 
 PAGE = Path(__file__).parent.parent / "docs" / "api.md"
+SETTINGS_PAGE = PAGE.with_name("settings.md")
+_SETTINGS = """# Settings
+
+Defaults < `~/.config/pipeline/config.yaml` < environment (`PIPELINE_MODEL`, …) < flags (`--model`, …). `pipeline config` shows
+the values in force and where each comes from. An unknown name is refused; a `PIPELINE_` variable only if it resembles a setting.
+
+This page is made from the docstrings in pipeline/engine/settings.py by `python -m scripts.api_page`.
+
+| setting | default | what |
+|---|---|---|
+"""
 _FUNCTIONS = ("run", "resume", "events", "status", "load_task", "read_paper", "phases")
 _CLASSES = ("Report", "Plan", "PaperText", "TaskStatus", "LoadedTask", "Events")
 _NOTE = "This page is made from the docstrings in pipeline/api.py by `python -m scripts.api_page`."
@@ -33,6 +46,19 @@ def whole_page() -> str:
         f"## pipeline.PipelineError\n\n{inspect.getdoc(pipeline.PipelineError)} `pipeline/base/errors.py` draws its kinds.",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def settings_page() -> str:
+    """Return the page of all settings."""
+    node = ast.parse(textwrap.dedent(inspect.getsource(Settings))).body[0]
+    statements = getattr(node, "body", ())
+    told = {
+        ast.unparse(one.target): _on_one_line(str(text.value.value))
+        for one, text in pairwise(statements)
+        if isinstance(one, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
+    }
+    rows = (f"| {name} | {default} | {told[name]} |\n" for name, default in Settings._field_defaults.items())
+    return _SETTINGS + "".join(rows)
 
 
 def _describe_function(name: str) -> str:
@@ -91,3 +117,4 @@ def _wrap(signature: str) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(whole_page(), encoding="utf-8")
+    SETTINGS_PAGE.write_text(settings_page(), encoding="utf-8")

@@ -60,17 +60,17 @@ KNOCKOUTS = (
         "tests/workspace/test_data_sets.py -k without_permission",
     ),
     Knockout(
-        "other data than before are refused", "phases/workspace/data_store.py",
+        "other data than before are refused", "phases/workspace/data_sets.py",
         "if digest and fetched.sha256 != digest:", "if False:",
         "tests/workspace/test_data_sets.py -k other_bytes",
     ),
     Knockout(
-        "fetched data are looked at again", "phases/workspace/data_store.py",
+        "fetched data are looked at again", "phases/workspace/data_sets.py",
         "return _digest_tree(directory)[0] == tree", "return os.path.isdir(directory)",
         "tests/workspace/test_data_sets.py -k changed_in_the_store",
     ),
     Knockout(
-        "a page is no data", "phases/workspace/data_store.py",
+        "a page is no data", "phases/workspace/data_sets.py",
         "    if is_page:", "    if False:",
         "tests/workspace/test_data_sets.py -k a_page_about",
     ),
@@ -125,13 +125,13 @@ KNOCKOUTS = (
         "tests/llm/test_agent_models_parts.py -k redact or shape or key or secret",
     ),
     Knockout(
-        "hooks get no addresses with passwords", "phases/acceptance/commands/command_hooks.py",
+        "hooks get no addresses with passwords", "phases/acceptance/command_hooks.py",
         "_PASSWORD.search(own[name]) is not None", "False",
         "tests/acceptance/test_hooks_process.py -k address_with_a_password",
     ),
     Knockout(
         "settings of others are not read", "pipeline/base/files.py",
-        'return f"everybody may write to', 'return "" and f"everybody may write to',
+        'return f"all users may write to', 'return "" and f"all users may write to',
         "tests/cli/test_machine_faults.py -k everybody",
     ),
     Knockout(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from phases.agent.tools.reference import reference_tool
 from phases.agent.tools.search import search_tools
 from phases.agent.tools.todos import todo_tool
 from phases.agent.tools.toolbox import Notes, Tool, Toolbox, ToolKind
-from phases.llm.model import Model, Reachability, Reply, Request, ToolCall
+from phases.llm.model import Model, Reachability, Reply, Request, ToolCall, reply_to_json
 from phases.sandbox.box import LANDLOCK
 from phases.sandbox.commands import kind_of_sandbox
 from phases.sandbox.probe import probe_kind
@@ -94,6 +95,18 @@ def call(name: str, arguments: Mapping[str, Any] | None = None, identifier: str 
 def write(path: str, content: str, identifier: str = "c1") -> Reply:
     """A reply that writes one file."""
     return call("Write", {"file_path": path, "content": content}, identifier)
+
+
+def write_recording(folder: Path, threads: Mapping[str, Sequence[Reply]]) -> Path:
+    """Write the replies of each thread as a recording for `--model replay:PATH`."""
+    rows = [
+        {"kind": "reply", "key": {"thread": thread, "turn": turn}, "result": reply_to_json(reply)}
+        for thread, replies in threads.items()
+        for turn, reply in enumerate(replies, 1)
+    ]
+    path = folder / "replies.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
 
 
 def assignment_in(

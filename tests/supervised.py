@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from phases.pages.supervisor_view import View, read_view
+from phases.pages.supervisor_page import View, read_view
 from pipeline.engine.contract import Contracts
 
 Document = dict[str, Any]
@@ -80,15 +80,11 @@ def graph(**changes: Any) -> Document:
     fixed = {"graphId": "graph-1", "version": 1, "goal": "Write the model", "status": "running"}
     return fixed | {
         "progress": 40,
-        "createdAt": 0,
-        "updatedAt": 9,
         "nodes": {step["id"]: step for step in steps},
         "edges": [{"from": "node-04", "to": "node-fb02", "type": "fallback", "condition": "verify_fail"}],
         "mainBranch": {"id": "branch-main-1", "nodeIds": names[:4]},
         "fallbackBranches": [taken, {"id": "branch-fb-2", "nodeIds": names[5:]}],
         "cursor": {**cursor, "completedNodeIds": [], "skippedNodeIds": []},
-        "nodeHistory": [],
-        "branchHistory": [],
     } | changes  # fmt: skip
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from phases.supervision.bridge import SupervisorBridge
 from phases.supervision.effects import Injection
 from phases.supervision.enums import LED, CorrectionKind, ExecutionMode, ToolClass
-from phases.supervision.facts import Action, CallResult, GateVerdict, Round, Task
-from phases.supervision.workspace_snapshot import DiskFacts
+from phases.supervision.facts import Action, CallResult, DiskFacts, GateVerdict, Round, Task
 from tests.supervision_runs import CHECK, MODERATE, broken, check, ran, read, setting_of, write
 
 PLANNED = (
@@ -105,7 +104,7 @@ def checks(files: Mapping[str, str]) -> Action:
     if files.get(path) == f"{path} {RIGHT}":
         return check()
     action = check("tests/test_total.py::test_sum")
-    return replace(action, result=replace(action.result, told=f"test_sum\nassert 2 == 3\n{path}:3: AssertionError"))
+    return replace(action, result=replace(action.result, assertion=f"test_sum\nassert 2 == 3\n{path}:3: AssertionError"))
 
 
 def finish(paths: Sequence[str], opened: int = FIXABLE) -> list[Sequence[Do]]:

@@ -8,17 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from phases.supervision.bridge import SupervisorBridge
-from phases.supervision.checkpoint import build_checkpoint, restore_state
-from phases.supervision.config import Config
+from phases.supervision.checkpoint import build_checkpoint
+from phases.supervision.config import Config, resolve_policy
 from phases.supervision.effects import Effects
 from phases.supervision.enums import ExecutionMode, GraphStatus, NodeStatus, SupervisorPhase, ToolClass
-from phases.supervision.facts import Action, Call, CallResult, GateVerdict, Round, Task
+from phases.supervision.facts import Action, Call, CallResult, DiskFacts, GateVerdict, Round, Task
 from phases.supervision.graph import CLOSED, TaskGraph, percent_closed
-from phases.supervision.policy import resolve_policy
-from phases.supervision.serialization import to_json
+from phases.supervision.serialization import from_json, to_json
 from phases.supervision.signatures import digest_of_text, signature_of
 from phases.supervision.state import KernelState, Setting
-from phases.supervision.workspace_snapshot import DiskFacts
 
 CHECK = "python -m pytest -q"
 MODERATE = Task(
@@ -135,15 +133,12 @@ class Supervision:
 
     def kept(self) -> KernelState:
         """The state as its files bring it back."""
-        state = restore_state(*(json.loads(json.dumps(part)) for part in self.files()))
-        if state is None:
-            raise AssertionError("the checkpoint is of another version")
-        return state
+        return from_json(KernelState, json.loads(json.dumps(self.files()[0]["supervisorState"])))
 
     def files(self) -> tuple[dict[str, Any], dict[str, Any] | None]:
         """checkpoint.json and task-graph.json."""
         graph = self.state.graph.graph
-        return build_checkpoint(self.state, task="paper", turn=self.state.round, trigger="test", tail=()), to_json(
+        return build_checkpoint(self.state, task="paper", turn=self.state.round, trigger="test"), to_json(
             graph
         )
 

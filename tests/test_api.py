@@ -18,7 +18,7 @@ from pipeline.cli.run_task import check_settings
 from pipeline.cli.task_factory import find_or_make_task
 from pipeline.engine.lock import lock_task
 from pipeline.engine.run_request import RunEvent
-from scripts.api_page import PAGE, whole_page
+from scripts.api_page import PAGE, SETTINGS_PAGE, settings_page, whole_page
 from tests.bare import lend_python
 from tests.papers import ROOT, Command, paper
 
@@ -222,5 +222,8 @@ def test_phases_are_known_by_number() -> None:
     assert pipeline.phases()["03"]["writes"] == ("outline.json",)
 
 
-def test_the_page_says_what_the_docstrings_say() -> None:
-    assert PAGE.read_text(encoding="utf-8") == whole_page(), "write it again: python -m scripts.api_page"
+@pytest.mark.parametrize(
+    ("page", "text"), [(PAGE, whole_page()), (SETTINGS_PAGE, settings_page())], ids=["api", "settings"]
+)
+def test_the_page_says_what_the_docstrings_say(page: Path, text: str) -> None:
+    assert page.read_text(encoding="utf-8") == text, "write it again: python -m scripts.api_page"

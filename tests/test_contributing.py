@@ -41,7 +41,7 @@ cli("graph")
 assert "04b length" in told() and "-> length.json" in told()
 """
 TOOL = """
-from phases.acceptance.configuration.import_dialects import CODEX, DIALECTS, translate_matcher
+from phases.acceptance.administration.import_hooks import TOOLS, translate_matcher
 from phases.llm.model import Reply, ToolCall
 from pipeline.base.errors import PhaseError
 from tests.agents import CONTRACTS, Scripted, carry_out, write
@@ -63,7 +63,7 @@ assert "Names" in [tool["name"] for tool in model.requests[0].tools]
 answers = [message.text for message in model.requests[-1].messages[-3:]]
 assert answers[0] == "1: first\\n5: Second"
 assert "no Python that parses" in answers[1] and "c.py" in answers[2], answers
-assert translate_matcher("Names", DIALECTS[CODEX]) == ("Names", (), False)
+assert translate_matcher("Names", {}, TOOLS) == ("Names", (), False)
 """
 KIND = """
 from phases.readers.kinds import KINDS, kind_of

@@ -297,16 +297,15 @@ OPEN_BY_THEMSELVES = {
     "pipeline/cli/archive.py": "the archive that the user names: a link or a pipe is as good",
     "pipeline/cli/export.py": "the file that the user names with -o",
     "pipeline/cli/web/code_pages.py": "a zip in memory",
-    "phases/acceptance/configuration/trust_store.py": "the user's own store, whose owner and mode count as well",
+    "phases/acceptance/configuration/repo_hooks.py": "the user's own store, whose owner and mode count as well",
     "phases/evidence/inside/": "programs of their own, in the sandbox",
     "phases/llm/ledger.py": "the tasks folder itself, to lock it",
     "phases/readers/intake.py": "a zip of the user's, which a link may lead to",
     "phases/references/fetch/install.py": "directories opened step by step",
-    "phases/references/index/cache_file.py": "a database in the user's cache: none of a task is opened",
+    "phases/references/index/cache.py": "a database in the user's cache: none of a task is opened",
     "phases/sandbox/confine.py": "directories for Landlock, in a program of its own",
     "phases/sandbox/devices.py": "what the kernel says of graphics cards",
     "phases/sandbox/probe.py": "files in a scratch directory made for the trial",
-    "phases/sandbox/wheel_licences.py": "a wheel of the package index, in a program of its own",
     "phases/workspace/tree.py": "directories opened step by step",
 }
 """Modules that open files past `open_regular`, each with the reason."""

@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 
-def wheel(folder: Path, name: str, version: str, needs: str = "", licence: str = "") -> None:
+def wheel(folder: Path, name: str, version: str, needs: str = "") -> None:
     """A wheel with one module that knows its version."""
     about = f"{name}-{version}.dist-info"
     fields = {
@@ -16,7 +16,6 @@ def wheel(folder: Path, name: str, version: str, needs: str = "", licence: str =
         "Name": name,
         "Version": version,
         "Requires-Dist": needs,
-        "License-Expression": licence,
     }
     metadata = "".join(f"{field}: {value}\n" for field, value in fields.items() if value) + "\n"
     files = {

@@ -30,7 +30,7 @@ from phases.agent.judge import Judge
 from phases.evidence.bare_python import bare_python
 from phases.evidence.look import EvidenceSetting
 from phases.evidence.places import is_test_file
-from phases.evidence.table import RUN
+from phases.evidence.traceability import RUN
 from phases.llm.ledger import Ledger
 from phases.llm.model import as_model
 from phases.sandbox.box import Box

@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from trees import code_base_of, sources_in
 
 from phases.references.index.build import index_repositories
-from phases.references.index.cache_file import cache_path
+from phases.references.index.cache import cache_path
 from phases.references.parse import worker_queue
 from phases.references.search import search_code
 
@@ -149,8 +149,7 @@ def _once(folder: Path, children: int | None) -> None:
     own, child = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     figures |= {"own_mb": int(status["VmHWM"].split()[0]) / 1024, "child_mb": child.ru_maxrss / 1024}
     figures |= {"own_cpu": own.ru_utime + own.ru_stime, "child_cpu": child.ru_utime + child.ru_stime}
-    with cache_path(str(folder / "cache"), str(into)) as path:
-        figures["cache_mb"] = Path(path).stat().st_size / 1e6
+    figures["cache_mb"] = Path(cache_path(str(folder / "cache"), str(into))).stat().st_size / 1e6
     figures["search_ms"] = statistics.median(_asked(into, query) for query in QUERIES for _ in range(3)) * 1000
     print(json.dumps(figures))
 

@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from trees import code_base_of, sources_in
 
 from phases.references.index.build import index_repositories
-from phases.references.index.cache_file import cache_path, open_readable
+from phases.references.index.cache import cache_path, open_readable
 from phases.references.search import search_code
 
 BEST = 10
@@ -105,7 +105,7 @@ Units = list[tuple[str, str, int, int, str]]
 def pieces_in(into: str, sources: dict[str, dict[str, bytes]]) -> Units:
     """The pieces of our own index, as plain text."""
     units: Units = []
-    with cache_path(f"{into}/../cache", into) as place, open_readable(place) as cache:
+    with open_readable(cache_path(f"{into}/../cache", into)) as cache:
         for name in cache.repositories():
             for path, content in cache.files(name).items():
                 parsed, lines = cache.known(*content), _text(sources[name][path]).split("\n")

@@ -28,7 +28,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(HERE)))
 
 from figures import print_figures
 
-from phases.agent.journal_facts import FactExtractor
+from phases.agent.kernel_facts import FactExtractor
 from phases.agent.kernel_files import KernelFiles
 from phases.agent.supervisor_adapter import setting_from
 from phases.agent.tools.toolbox import ToolKind
@@ -36,9 +36,8 @@ from phases.llm.model import ToolCall
 from phases.supervision.bridge import SupervisorBridge
 from phases.supervision.checkpoint import build_checkpoint
 from phases.supervision.config import Config
-from phases.supervision.facts import Round
+from phases.supervision.facts import DiskFacts, Round
 from phases.supervision.serialization import to_json
-from phases.supervision.workspace_snapshot import DiskFacts
 
 CHECK = "python -m pytest -q"
 
@@ -101,7 +100,7 @@ def _round(bridge, observed, files, calls):
     ended = time.perf_counter()
     files.note([{"schemaVersion": 1, "taskId": "x", "turn": 1, **line} for line in bridge.lines()])
     if out.triggers:
-        files.checkpoint(build_checkpoint(bridge.state, task="x", turn=1, trigger=",".join(out.triggers), tail=()))
+        files.checkpoint(build_checkpoint(bridge.state, task="x", turn=1, trigger=",".join(out.triggers)))
         if bridge.state.graph.graph:
             files.graph(to_json(bridge.state.graph.graph))
     if out.stop:

@@ -18,16 +18,15 @@ from dataclasses import dataclass, field
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(os.path.dirname(HERE)))
 
-from phases.agent.journal_facts import FactExtractor
+from phases.agent.kernel_facts import FactExtractor
 from phases.agent.supervisor_adapter import setting_from
 from phases.agent.tools.toolbox import ToolKind
 from phases.llm.model import ToolCall
 from phases.supervision.bridge import SupervisorBridge
 from phases.supervision.config import Config
 from phases.supervision.enums import LED
-from phases.supervision.facts import Round
+from phases.supervision.facts import DiskFacts, Round
 from phases.supervision.serialization import to_json
-from phases.supervision.workspace_snapshot import DiskFacts
 
 KINDS = {
     "Read": ToolKind.READ,

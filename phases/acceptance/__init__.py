@@ -1,4 +1,4 @@
-"""Whether the work is done: hooks of the user say whether it is right, the gate says whether it is finished.
+"""Decide whether the agent's work is done: user hooks judge correctness, the gate judges completeness.
 
 The agent's completion request goes through `chain`: protected files are compared, hooks run, the built-in check runs the
 plan's tests, and the gate looks at the todos. `administration` lists, trusts, tries and imports hooks for the command line.
@@ -16,6 +16,6 @@ __all__ = [
     "payload",
     "protected_files",
     "stop_reasons",
-    "todo_list",
+    "todos",
     "tool_hooks",
 ]

@@ -18,7 +18,7 @@ _LINES, _WIDTH = 6, 150
 
 
 def read_attempts(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Every completion request, with what each hook and the gate said of it. `rows` of a journal, without its header."""
+    """Return every completion request with the results of its hooks and the gate."""
     attempts: list[dict[str, Any]] = []
     for row in rows:
         key, result = row["key"], row["result"]
@@ -34,7 +34,7 @@ def read_attempts(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def summarize_checks(verification: Row) -> list[dict[str, Any]]:
-    """The commands of the built-in check: how each ended, and how many tests it ran where it says so."""
+    """Return the commands of the built-in check with their results and test counts."""
     return [
         {name: row[name] for name in ("command", "exit_code", "tests") if name in row}
         for row in verification["commands"]
@@ -42,7 +42,7 @@ def summarize_checks(verification: Row) -> list[dict[str, Any]]:
 
 
 def deciding_files(attempts: Sequence[Row]) -> list[str]:
-    """The files that say what the checks mean and that the work has added or changed, as of the last attempt."""
+    """Return the files that configure the checks and that the work added or changed, as of the last attempt."""
     return [row["path"] for attempt in attempts[-1:] for row in attempt["files"] if decides_checks(row["path"])]
 
 
@@ -70,15 +70,17 @@ def format_attempts(attempts: Sequence[Row], verdict: str) -> list[str]:
         counts = attempt["claimed"] and attempt["decision"] in ("continued", "accepted")
         number, again = (number + 1, "") if counts else (number, " again")
         for hook in attempt["hooks"]:
-            said = hook["fact"] if hook["status"] != PASS else "; ".join(hook["notes"])
-            lines.append(f"  {_MARKS[hook['status']]:<8} {hook['hook']:<24} {_shorten_line(said)}".rstrip())
+            text = hook["fact"] if hook["status"] != PASS else "; ".join(hook["notes"])
+            lines.append(f"  {_MARKS[hook['status']]:<8} {hook['hook']:<24} {_shorten_line(text)}".rstrip())
             if hook["status"] != PASS:
                 lines += [f"           {line[:_WIDTH]}" for line in _last_lines(hook["reason"])]
                 lines += [f"           all of it: {hook['log']}"] if hook["log"] else []
         lines += [f"  check    {_shorten_line(describe_check(check))}" for check in attempt.get("checks", ())]
         lines += _gate_lines(attempt)
         if attempt["decision"] == ADVISED:
-            lines += [f"  advice   {_shorten_line(line.removeprefix('- '))}" for line in attempt["reason"].split("\n")[1:]]
+            lines += [
+                f"  advice   {_shorten_line(line.removeprefix('- '))}" for line in attempt["reason"].split("\n")[1:]
+            ]
         lines.append("")
     return [*lines, verdict]
 
@@ -108,8 +110,8 @@ def _other_hooks(hooks: Sequence[Row], key: str) -> list[Row]:
 
 
 def _hook_row(key: Row, result: Row) -> dict[str, Any]:
-    kept = {name: result[name] for name in ("status", "fact", "reason", "exit_code", "notes", "log", "wrote")}
-    return {"hook": key["hook"], **kept}
+    fields = {name: result[name] for name in ("status", "fact", "reason", "exit_code", "notes", "log", "wrote")}
+    return {"hook": key["hook"], **fields}
 
 
 def _decision_fields(verdict: Row) -> dict[str, Any]:
@@ -126,9 +128,9 @@ def _decision_fields(verdict: Row) -> dict[str, Any]:
 
 
 def describe_attempt(attempt: Row) -> str:
-    """What became of an attempt, in a few words."""
+    """Return the outcome of an attempt in a few words."""
     if not attempt["claimed"]:
-        return "the run was stuck, and the work was looked at though nobody claimed that it is done"
+        return "the run was stuck, so the work was checked without a claim that it is done"
     if attempt["decision"] == "accepted":
         return "accepted" + ("" if attempt["verified"] else ", not verified")
     if attempt["decision"] == "cut off":
@@ -145,17 +147,17 @@ def _file_lines(attempt: Row) -> list[str]:
         return [f"  changed during the run, and decides about acceptance: {', '.join(attempt['tampered'])}"]
     if attempt["changed"]:
         deciding = deciding_files([attempt])
-        told = [f"  of these, {', '.join(deciding)} decide what the checks mean"] if deciding else []
-        return [f"  {len(attempt['files'])} files are not as they were when the run began", *told]
-    return ["  nothing is other than when the run began: the hooks for changes are not run"]
+        notes = [f"  of these, {', '.join(deciding)} decide what the checks mean"] if deciding else []
+        return [f"  {len(attempt['files'])} files have changed since the run began", *notes]
+    return ["  nothing has changed since the run began: the hooks for changes are not run"]
 
 
 def _gate_lines(attempt: Row) -> list[str]:
     if not attempt["gate"]:
         return []
     failed = [row for row in attempt["gate"]["results"] if not row["passed"]]
-    told = "; ".join(f"{row['name']}: {row['reason']}" for row in failed) or "all prechecks passed"
-    return [f"  {'blocked' if failed else 'passed':<8} {'gate':<24} {told}"]
+    summary = "; ".join(f"{row['name']}: {row['reason']}" for row in failed) or "all prechecks passed"
+    return [f"  {'blocked' if failed else 'passed':<8} {'gate':<24} {summary}"]
 
 
 def _shorten_line(text: str) -> str:

@@ -16,7 +16,7 @@ from phases.acceptance.hook import ACCEPT_GATE, ALWAYS, BLOCK, COMMAND, FAILED, 
 from phases.acceptance.hook_executor import HookEvents, HookExecutor, Occasion, select_hooks
 from phases.acceptance.payload import EndingFacts, RunFacts, stop_input
 from phases.acceptance.protected_files import BASE, ProtectedFiles
-from phases.acceptance.todo_list.todos import summarize_todos
+from phases.acceptance.todos import summarize_todos
 from phases.acceptance.tool_hooks import UNGUARDED
 from phases.llm.journal import Journal
 from phases.workspace.command_runner import CommandRunner
@@ -63,7 +63,7 @@ class Chain:
     protected: ProtectedFiles
     events: HookEvents
     unverified_reason: str = ""
-    """Why nothing can be verified, or empty."""
+    """Reason why nothing can be verified; empty if there is none."""
     _snapshots: dict[int, int] = field(default_factory=dict)
     _refused_tree: str = ""
     _last_block: tuple[str, str] | None = None
@@ -91,7 +91,7 @@ class Chain:
             try:
                 verdict = self._record_verdict(attempt, self._ask_hooks(attempt))
             except WorkspaceChanged:
-                logger.debug("turn {}: the workspace or its hooks changed, so it is looked at again", request.turn)
+                logger.debug("turn {}: the workspace or its hooks changed, so it is checked again", request.turn)
                 continue
             self._remember(verdict)
             return verdict
@@ -122,18 +122,18 @@ class Chain:
         }
 
     def _setting_digest(self) -> str:
-        """One digest of all hooks as they are defined, and of what the files that they rest on must be."""
+        """Return one digest of all hook definitions and of the expected state of their files."""
         setting = (self.hooks.hooks, sorted(self.protected.checksums.items()))
         return sha256(repr(setting).encode("utf-8", "surrogatepass"))
 
     def _due_hooks(self, *, claimed: bool, changed: bool) -> list[str]:
-        """The hooks that are asked; where the agent is stuck and requests nothing, the built-in one alone (decision 91)."""
+        """Return the hooks to ask; only the built-in one if the agent is stuck and requests nothing (decision 91)."""
         # Decision 75: the built-in hook is asked each time, also where nothing changed.
         hooks = select_hooks(self.hooks.hooks, ACCEPT_GATE)
         return [hook.key for hook in hooks if hook.source == INTERNAL or (claimed and (changed or hook.when == ALWAYS))]
 
     def _still_holds(self, snapshot: Row) -> bool:
-        """Whether the same hooks are due as when the run was cut off, with the same scripts."""
+        """Return whether the hooks and scripts are still those of the run that was cut off."""
         tampered = self.protected.changed()
         due = [] if tampered else self._due_hooks(claimed=snapshot["claimed"], changed=snapshot["changed"])
         now = (due, tampered, self._setting_digest())
@@ -147,7 +147,7 @@ class Chain:
         return tampered
 
     def _ask_hooks(self, attempt: _Attempt) -> dict[str, dict[str, Any]]:
-        """What each hook says, in order; where one that may write wrote, all are asked again about what it left."""
+        """Return the result of each hook in order; if one that may write wrote, ask all again."""
         snapshot, facts = attempt.snapshot, self._ending_facts(attempt)
         tree = snapshot["head"]
         for number in range(1, MOST_ROUNDS + 1):
@@ -170,7 +170,7 @@ class Chain:
         return outcomes
 
     def _ask_hook(self, step: Row, facts: EndingFacts, seen: str, snapshot: Row) -> dict[str, Any]:
-        """What a hook said, and which protected files were changed by then: tests run code of the agent."""
+        """Run a hook, and find the protected files that changed meanwhile: tests run code of the agent."""
         row = self.hooks.ask(step, facts, seen, partial(self._still_holds, snapshot))
         return {**row, "tampered": self._find_tampered()}
 
@@ -220,10 +220,10 @@ class Chain:
         why = "" if verified else f", not verified: {decision['verification']['why']}"
         detail = decision["detail"] or decision["stop"]
         refused = f"not accepted by {decision['source'] or 'a hook'}: {detail}"
-        said = (
+        message = (
             f"accepted{why}" if status == "accepted" else "the checks pass, and advice is given" if advised else refused
         )
-        logger.info("attempt {} of {}: {}", number, request.most + 1, said.split("\n")[0][:300])
+        logger.info("attempt {} of {}: {}", number, request.most + 1, message.split("\n")[0][:300])
         self.events.emit(
             "acceptance_decided",
             attempt=number,
@@ -237,13 +237,13 @@ class Chain:
 
     def _why_unverified(self, snapshot: Row) -> str:
         if not snapshot["claimed"]:
-            return "nobody claimed that it is done"
+            return "the agent did not claim that it is done"
         if not snapshot["whole"]:
-            return "the workspace could not be looked at as a whole"
+            return "the workspace could not be read as a whole"
         # Decision 124: an unwatched call leaves the work unverified even after the guard is mended.
         results = (row["result"] for row in self.journal.all_rows() if row["kind"] == "result")
         faults = dict.fromkeys(fault for result in results for fault in result.get(UNGUARDED, ()))
-        unguarded = [f"calls of tools were not watched over: {fault}" for fault in list(faults)[:_MOST_FAULTS]]
+        unguarded = [f"tool calls were not watched: {fault}" for fault in list(faults)[:_MOST_FAULTS]]
         return "; ".join(filter(None, [self.unverified_reason, *unguarded]))
 
     def _is_advised(self) -> bool:
@@ -280,16 +280,13 @@ class GateHooks:
         return self.manifests.take(self.workspace)
 
     def ask(
-        self,
-        step: Row,
-        facts: EndingFacts,
-        seen: str = "",
-        holds: Callable[[], bool] = lambda: True,
+        self, step: Row, facts: EndingFacts, seen: str = "", holds: Callable[[], bool] = lambda: True
     ) -> dict[str, Any]:
-        """The record of one hook. `seen`: the tree that it should find, where the hooks before were run by an earlier start;
-        `holds`: whether what that start decided about hooks is still so.
+        """Return the record of one hook. Raises WorkspaceChanged.
 
-        Raises WorkspaceChanged.
+        Args:
+            seen: The tree that the hook should find, if an earlier start ran the hooks before it.
+            holds: Returns whether the decisions of that start about hooks still hold.
         """
         hook = next((hook for hook in self.hooks if hook.key == step["hook"]), None)
         self.commands.step = f"hook-{step['turn']}-{step['look']}-{step['round']}-{step['hook']}"
@@ -350,14 +347,14 @@ def _result_row(hook: Hook, result: HookResult) -> dict[str, Any]:
 
 
 def _refuse_writer(hook: Hook, result: HookResult, wrote: list[str], *, last: bool) -> HookResult:
-    """A check that changes what it checks is refused, unless it may; and then, only until it has nothing more to change."""
+    """Refuse a check that changes what it checks, unless it may and still has something to change."""
     if not wrote or result.status in (STOP, FAILED) or (hook.allow_writes and not last):
         return result
     names = ", ".join(wrote[:_NAMED]) + (f" and {len(wrote) - _NAMED} more" if len(wrote) > _NAMED else "")
-    told = f"files were modified by hook {hook.key}: {names}"
+    reason = f"files were modified by hook {hook.key}: {names}"
     if hook.allow_writes:
-        told = f"hook {hook.key} changes files each time that it is run: {names}"
-    return result._replace(status=BLOCK, reason="\n".join(filter(None, [told, result.reason])))
+        reason = f"hook {hook.key} changes files each time it runs: {names}"
+    return result._replace(status=BLOCK, reason="\n".join(filter(None, [reason, result.reason])))
 
 
 def _state_fact(hook: Hook, result: HookResult) -> str:

@@ -1,4 +1,4 @@
-"""What the model is told when its work is not accepted: facts first, and the output of hooks as untrusted text."""
+"""Build the feedback on refused work: facts first, then the output of hooks as untrusted text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
-from phases.acceptance.commands.sanitize import mask_tag, strip_control
+from phases.acceptance.command_hooks import mask_tag, strip_control
 from phases.sandbox.output import cut_middle, head_of
 from pipeline.base.text_escaping import shorten_text
 
@@ -27,16 +27,16 @@ _LINES_FOR_PEOPLE, _NAMED_FOR_PEOPLE, _WIDTH = 6, 3, 160
 
 
 class Reason(NamedTuple):
-    """Why one hook, or the gate, does not accept the work."""
+    """One reason why a hook or the gate refuses the work."""
 
     key: str
     """`user:tests`, or `gate`."""
     fact: str
-    """What happened, in our words: "The command `python -m pytest -q` exited with code 1."."""
+    """The fact in our words: "The command `python -m pytest -q` exited with code 1."."""
     output: str = ""
-    """What the hook said or printed."""
+    """Output of the hook."""
     log: str = ""
-    """Where the whole output is: a path in the directory of the task, or empty."""
+    """Path of the whole output within the task, or empty."""
     framed: bool = False
     """The fact is ours as a whole: what it quotes of commands is marked already (frame_output)."""
 
@@ -46,18 +46,18 @@ class Rejection(NamedTuple):
 
     attempt: int
     most: int
-    """How often the model may be sent back to work."""
+    """Attempts that are allowed."""
     source: str
     """`gate`, `hook:user:tests`, or `hooks` for several."""
     reasons: tuple[Reason, ...]
     notes: tuple[str, ...] = ()
-    """What hooks add though nothing is wrong."""
+    """Context from hooks that pass."""
     unchanged: bool = False
     """The workspace is as it was at the last check."""
 
     @property
     def left(self) -> int:
-        """The number of endings that are left."""
+        """Return the number of attempts left."""
         return max(self.most + 1 - self.attempt, 0)
 
 
@@ -68,8 +68,8 @@ def build_feedback(rejection: Rejection) -> str:
     last = f"{_what_next(rejection)}\n</acceptance-feedback>"
     room = LARGEST - _byte_count(first) - _byte_count(last) - 2
     notes = _format_notes(rejection.notes, room // 4 if rejection.reasons else room // 2)
-    told = _format_reasons(rejection, room - _byte_count(notes) - 1)
-    return "\n".join(part for part in (first, told, notes, last) if part)
+    body = _format_reasons(rejection, room - _byte_count(notes) - 1)
+    return "\n".join(part for part in (first, body, notes, last) if part)
 
 
 def frame_output(output: str) -> str:
@@ -78,10 +78,10 @@ def frame_output(output: str) -> str:
 
 
 def gate_rejection_text(report: GateReport) -> str:
-    """What the gate wants, short enough for every open todo to be named."""
+    """List what the gate wants, short enough to name every open todo."""
     failed = "\n".join(f"{check.name}: {check.reason}" for check in report.results if not check.passed)
-    said = report.continue_hint.strip() or failed
-    lines = [words for line in said.split("\n") if (words := _clean_text(line))]
+    text = report.continue_hint.strip() or failed
+    lines = [words for line in text.split("\n") if (words := _clean_text(line))]
     rooms = _share_room([_byte_count(line) + 1 for line in lines], _GATE_ROOM)
     short = (_cut_text(line, room - 1) for line, room in zip(lines, rooms, strict=True))
     return "\n".join(short) or "The work is not finished."
@@ -116,7 +116,7 @@ def _attempts_left(count: int) -> str:
 
 
 def _format_reasons(rejection: Rejection, room: int) -> str:
-    """Every reason, the room shared out so that a long one leaves the others theirs."""
+    """List every reason within a shared limit, so that a long one leaves room for the others."""
     reasons = rejection.reasons[:MOST_REASONS]
     if not reasons:
         return "Completion was not accepted yet. No check failed; there is a note."
@@ -126,15 +126,15 @@ def _format_reasons(rejection: Rejection, room: int) -> str:
         and reasons[0].key in _clean_line(rejection.source, _LONGEST_SOURCE)
     ):
         return _format_reason("Completion was not accepted. ", reasons[0], room)
-    said = f"Completion was not accepted, for {len(rejection.reasons)} reason{'s' * (len(rejection.reasons) > 1)}."
+    head = f"Completion was not accepted, for {len(rejection.reasons)} reason{'s' * (len(rejection.reasons) > 1)}."
     more = len(rejection.reasons) - len(reasons)
     tail = [f"- {more} more hooks do not accept it either."] if more else []
     starts = [f"- [{_clean_line(reason.key, _LONGEST_KEY)}] " for reason in reasons]
     rows = list(zip(starts, reasons, strict=True))
-    room -= sum(_byte_count(line) + 1 for line in [said, *tail]) + len(rows)
+    room -= sum(_byte_count(line) + 1 for line in [head, *tail]) + len(rows)
     rooms = _share_room([_byte_count(_format_reason(start, reason, LARGEST)) for start, reason in rows], room)
     blocks = [_format_reason(start, reason, share) for (start, reason), share in zip(rows, rooms, strict=True)]
-    return "\n".join([said, *blocks, *tail])
+    return "\n".join([head, *blocks, *tail])
 
 
 def _format_reason(start: str, reason: Reason, room: int) -> str:
@@ -149,16 +149,16 @@ def _format_reason(start: str, reason: Reason, room: int) -> str:
         log = ""
     room -= _byte_count(log)
     frame = _byte_count(_BEGIN) + _byte_count(_END) + 3
-    kept = min(_byte_count(output) + frame, room // 2) if output else 0
-    fact_room = room - _byte_count(start) - kept
-    said = (start + _cut_text(_fit_outputs(fact, fact_room) if reason.framed else fact, fact_room)).rstrip()
-    left = room - _byte_count(said) - frame
+    output_room = min(_byte_count(output) + frame, room // 2) if output else 0
+    fact_room = room - _byte_count(start) - output_room
+    line = (start + _cut_text(_fit_outputs(fact, fact_room) if reason.framed else fact, fact_room)).rstrip()
+    left = room - _byte_count(line) - frame
     shown = (
         f"\n{_BEGIN}\n{cut_middle(output.encode(), left).decode()}\n{_END}"
         if output and left >= min(_byte_count(output), _LEAST_OUTPUT)
         else ""
     )
-    return said + shown + log
+    return line + shown + log
 
 
 def _fit_outputs(text: str, room: int) -> str:
@@ -171,8 +171,8 @@ def _fit_outputs(text: str, room: int) -> str:
 
 
 def _format_notes(notes: Sequence[str], room: int) -> str:
-    told = (_mask_frame(note).replace("\n", "\n  ") for note in notes[:MOST_REASONS])
-    lines = [f"- note, not a failure: {note}" for note in told]
+    texts = (_mask_frame(note).replace("\n", "\n  ") for note in notes[:MOST_REASONS])
+    lines = [f"- note, not a failure: {note}" for note in texts]
     rooms = _share_room([_byte_count(line) + 1 for line in lines], room)
     return "\n".join(_cut_text(line, share - 1) for line, share in zip(lines, rooms, strict=True))
 
@@ -199,12 +199,12 @@ def _choose_lines(facts: list[str], output: list[str], most: int) -> list[str]:
 def _shorten_fact(fact: str) -> str:
     """`exited with code 1` from "The command `…` exited with code 1."."""
     words = _clean_text(fact)
-    said = words.rpartition("` ")[2] if words.startswith("The command `") else words
-    return shorten_text(said.split("\n")[0].rstrip(".:"), _WIDTH)
+    text = words.rpartition("` ")[2] if words.startswith("The command `") else words
+    return shorten_text(text.split("\n")[0].rstrip(".:"), _WIDTH)
 
 
 def _share_room(needs: Sequence[int], room: int) -> list[int]:
-    """How many bytes each gets: what it needs, or an even part of what those that need less leave."""
+    """Return the bytes for each: its need, or an even share of what is left."""
     rooms = [0] * len(needs)
     for done, index in enumerate(sorted(range(len(needs)), key=needs.__getitem__)):
         rooms[index] = min(needs[index], room // (len(needs) - done))

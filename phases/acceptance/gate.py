@@ -15,7 +15,7 @@ from phases.acceptance.stop_reasons import (
     TODO_WAITING,
     VERIFICATION_ERROR,
 )
-from phases.acceptance.todo_list.todo import Todo, find_failed
+from phases.acceptance.todos import Todo, find_failed
 from pipeline.base.text_escaping import escape_text, one_line, shorten_text
 
 GATE_CONTINUED, GATE_FAILED = "continued", "failed"
@@ -30,11 +30,11 @@ class Check(NamedTuple):
     name: str
     passed: bool
     reason: str = ""
-    """Why it does not pass."""
+    """Reason why it does not pass."""
 
 
 class GateReport(NamedTuple):
-    """What the gate says of one ending."""
+    """Verdict of the gate on one ending."""
 
     status: str
     """accepted, continued or failed. What is failed ends the run, and `stop_reason` says how."""
@@ -74,7 +74,7 @@ def _make_check(name: str, reason: str) -> Check:
 
 
 def _is_visible(text: str) -> bool:
-    """Whether anything of it would be seen: spaces, controls and what has no width would not."""
+    """Return whether a text has a visible character."""
     return any(mark.isprintable() and not mark.isspace() and escape_text(mark) == mark for mark in text)
 
 
@@ -87,7 +87,7 @@ def _build_summary(results: Sequence[Check]) -> str:
 
 
 def _build_hint(results: Sequence[Check], left: Sequence[Todo]) -> str:
-    """What continued work could mend, all of it."""
+    """Return every finding that continued work could fix."""
     parts = [_EMPTY_HINT] if not results[0].passed else []
     if left:
         parts.append("\n".join([_OPEN_HINT, *(f"- {one_line(row.id)}: {one_line(row.content)}" for row in left)]))
@@ -100,9 +100,9 @@ ADVICE = "advice"
 _ADVICE = (
     "Nothing is refused. Improve what is worth improving of the following, then finish; this will not be asked again."
 )
-_ADVISED = "the checks pass; what could be improved was told to the model, once"
+_ADVISED = "the checks pass; possible improvements were sent to the model once"
 Outcome = Mapping[str, Any]
-"""What the journal keeps of one hook."""
+"""Journal record of one hook."""
 
 
 class CompletionRequest(NamedTuple):
@@ -110,10 +110,10 @@ class CompletionRequest(NamedTuple):
 
     turn: int
     text: str
-    """What it says, visibly."""
+    """Visible text of the assistant."""
     todos: tuple[Todo, ...]
     continues: int
-    """How often the agent was sent back to work so far."""
+    """Times the agent was sent back so far."""
     most: int
     recent_tools: Sequence[tuple[str, bool]] = ()
     """Name, and whether it failed."""
@@ -124,7 +124,7 @@ class CompletionRequest(NamedTuple):
 
 
 class GateContext(NamedTuple):
-    """What is known beside the hooks."""
+    """Facts other than the results of hooks."""
 
     tree: str
     """The digest of the tree that the hooks have seen."""
@@ -133,7 +133,7 @@ class GateContext(NamedTuple):
     tampered: Sequence[str]
     """Protected files that were changed."""
     unverified_reason: str
-    """Why nothing can be verified, whatever the hooks say; or empty."""
+    """Reason why nothing can be verified, whatever the hooks report; empty if there is none."""
     is_advised: bool = False
     """The model has had its one piece of advice in this run."""
 
@@ -141,8 +141,9 @@ class GateContext(NamedTuple):
 def decide_completion(
     request: CompletionRequest, outcomes: Mapping[str, Outcome], context: GateContext
 ) -> dict[str, Any]:
-    """The decision, as the journal keeps it. `block`: what must be mended, or None; `stop`: why the run ends here, or empty;
-    `feedback`: what the model is told. (acceptance chain, section 1)
+    """Return the decision, as the journal keeps it (acceptance chain, section 1).
+
+    `block` is what must be fixed, or None; `stop` why the run ends here, or empty; `feedback` the text for the model.
     """
     verification = _build_verification(outcomes, context)
     messages = [f"{key}: {row['message']}" for key, row in outcomes.items() if row["message"]]
@@ -177,8 +178,8 @@ def _make_decision(
         )
     if report.stop_reason in (TODO_FAILED, TODO_WAITING):
         return _stop_decision(report.stop_reason, report.summary, verification, report)
-    told = (Reason("gate", gate_rejection_text(report), "", ""),)
-    return {**_refusal_decision(request, context, "gate", told, (), verification), "gate": _gate_row(report)}
+    rejected = (Reason("gate", gate_rejection_text(report), "", ""),)
+    return {**_refusal_decision(request, context, "gate", rejected, (), verification), "gate": _gate_row(report)}
 
 
 def _advice_of(outcomes: Mapping[str, Outcome]) -> str:
@@ -191,7 +192,7 @@ def _advice_of(outcomes: Mapping[str, Outcome]) -> str:
 def _build_verification(outcomes: Mapping[str, Outcome], context: GateContext) -> dict[str, Any]:
     """Return what was verified and by whom: every hook passed, at least one ran something, and nothing is in doubt.
 
-    Nobody vouches for work that is refused.
+    Refused work is never verified.
     """
     inner = next((row["verification"] for row in outcomes.values() if row.get("verification")), None) or {}
     others = {key: row for key, row in outcomes.items() if row["source"] != INTERNAL}

@@ -1,4 +1,4 @@
-"""What a hook is, and what came of running one."""
+"""Hooks, hook points and hook results."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 INTERNAL, USER, REPO = "internal", "user", "repo"
-SOURCES = (INTERNAL, USER, REPO)
-"""In the order in which their hooks run."""
+"""Sources of hooks, in the order in which they run."""
 BUILTIN, COMMAND = "builtin", "command"
 STRICT, CLAUDE, AUTO = "strict", "claude", "auto"
-"""What exit codes mean: 0 or a block; Claude Code's protocol; 0 passes, 1 and 2 block."""
+"""Exit policies: strict blocks unless 0; claude is Claude Code's protocol; auto blocks for 1 and 2."""
 PASS, BLOCK, FAILED, STOP = "pass", "block", "failed", "stop"
 """It may go on; it may not, and why; the hook gave no verdict; the whole run shall end."""
 NO_VERDICT = "it gave no verdict, and is closed then"
@@ -45,7 +44,7 @@ class Hook:
     when: str = WORKSPACE_CHANGED
     """At accept_gate: `workspace_changed` or `always`."""
     fail_fast: bool = False
-    """Where it does not pass, later hooks are not run."""
+    """If it does not pass, later hooks are not run."""
     allow_writes: bool = False
     """At accept_gate: it may change files (a formatter). Without it, a hook that does blocks."""
     sandbox: bool = False
@@ -56,22 +55,22 @@ class Hook:
 
     @property
     def key(self) -> str:
-        """What it is called where hooks of several sources meet."""
+        """Return the name that is unique among all sources."""
         return f"{self.source}:{self.id}"
 
     @property
     def command(self) -> str:
-        """The command in words; empty for other kinds."""
+        """Return the command as text; empty for other kinds."""
         return str(self.params.get("command") or shlex.join(map(str, self.params.get("args", ()))))
 
 
 class HookResult(NamedTuple):
-    """What came of one hook. Every text is clean: no control characters but line ends and tabs, bounded."""
+    """Result of one hook. Texts are sanitized: bounded, and without control characters except newlines and tabs."""
 
     status: str
     """pass, block, failed or stop."""
     reason: str = ""
-    """Why it blocks, failed or stops, for the model and for people."""
+    """Reason of a block, failure or stop, for the model and for people."""
     tail: str = ""
     """The end of what the command printed (8 KiB at most)."""
     message: str = ""
@@ -81,15 +80,15 @@ class HookResult(NamedTuple):
     exit_code: int | None = None
     timed_out: bool = False
     notes: tuple[str, ...] = ()
-    """What a person should know of how it was taken: a downgraded block, an answer that is not understood."""
+    """Notes for the user: a downgraded block, an answer that was not understood."""
     fault: str = ""
-    """Why it said nothing, where that does not count as a failure: it passes, and verifies nothing."""
+    """Reason for a missing verdict that is not a failure: the hook passes, and verifies nothing."""
     closed: bool = False
     """It gave no verdict, and its policy makes a block of that."""
     tampered: bool = False
     """It was not run, because a file that it rests on was changed."""
     downgraded: str = ""
-    """Why its block is taken for a pass."""
+    """Reason why its block became a pass."""
     seconds: float = 0.0
 
 
@@ -99,7 +98,7 @@ def is_broken(status: str, fault: str) -> bool:
 
 
 def downgrade_block(result: HookResult, point: str) -> HookResult:
-    """A block at a point that cannot block becomes a pass; its reason is kept, and shown to the model where it may help."""
+    """Turn a block at a point that cannot block into a pass; the model still gets its reason if it can act on it."""
     if result.status != BLOCK or POINTS[point].blocks:
         return result
     note = f"hook block downgraded: {point} does not allow blocking"
@@ -116,7 +115,7 @@ SESSION_START, BEFORE_TOOL, AFTER_TOOL, TOOL_FAILED, SUBAGENT_STOP, ACCEPT_GATE,
 
 
 STARTUP, RESUME = "startup", "resume"
-"""How a run begins, by which a hook at session_start may be chosen."""
+"""Ways in which a run begins, which a matcher at session_start may select."""
 
 
 class HookPoint(NamedTuple):
@@ -124,20 +123,20 @@ class HookPoint(NamedTuple):
 
     name: str
     claude: str
-    """What Claude Code and Codex call it: the `hook_event_name` of the input. Empty where they have no such moment."""
+    """Name in Claude Code and Codex, the input's `hook_event_name`; empty if they have none."""
     gemini: str = ""
     blocks: bool = False
-    """Whether a hook's block holds there; elsewhere it is taken for a pass."""
+    """A block takes effect; elsewhere it becomes a pass."""
     heard: bool = False
-    """Whether the model is told why, where a block does not hold: it may still mend what was done."""
+    """The model gets the reason of a block that has no effect: it may still fix what was done."""
     mountable: bool = True
-    """Whether the user and the repository may mount hooks there."""
+    """The user and the repository may mount hooks here."""
     fires: bool = True
-    """Whether phase 09 reaches it. A hook at a point that never fires is refused (decision 82)."""
+    """Phase 09 reaches it. A hook at a point that never fires is refused (decision 82)."""
     seconds: float = 60.0
-    """How long a hook may take, unless it says otherwise."""
+    """Default timeout."""
     failure_policy: str = FAIL_OPEN
-    """What a hook that gives no verdict means, unless it says otherwise."""
+    """Default policy for a hook that gives no verdict."""
 
 
 _TABLE = (

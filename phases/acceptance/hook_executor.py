@@ -12,9 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from phases.acceptance.commands.command_hooks import HookPlace, judge_outcome, read_session_variables, run_command
-from phases.acceptance.commands.hook_process import ProcessOutcome
-from phases.acceptance.commands.sanitize import strip_control
+from phases.acceptance.command_hooks import (
+    HookPlace,
+    ProcessOutcome,
+    judge_outcome,
+    read_session_variables,
+    run_command,
+    strip_control,
+)
 from phases.acceptance.configuration.checksums import remove_caches
 from phases.acceptance.hook import (
     ACCEPT_GATE,
@@ -47,18 +52,18 @@ TAMPERED = "files that decide about acceptance were changed during the run"
 
 
 class Occasion(NamedTuple):
-    """What a hook is run for."""
+    """The event that a hook is run for."""
 
     point: str
     body: Callable[[Hook], Mapping[str, Any]]
-    """What one hook is given."""
+    """Build the input of a hook."""
     tool: str = ""
     call: str = ""
     attempt: int = 0
 
 
 class HookContext(NamedTuple):
-    """What hooks run with that is not of the run."""
+    """Context of hooks that does not depend on the run."""
 
     directory: str
     """`hooks` in the task directory: logs lie there."""
@@ -86,10 +91,10 @@ class HookExecutor:
         self._run, self._context, self._events, self._commands = run, context, events, commands
         self._protected, self._doing = protected, doing
         self._session: dict[str, str] = {}
-        """What hooks at session_start set for the hooks that come after them."""
+        """Variables that hooks at session_start set for later hooks."""
 
     def run(self, hook: Hook, occasion: Occasion, own: Callable[[], HookResult] | None = None) -> HookResult:
-        """What came of one hook. `own` is what a hook of this program does."""
+        """Return the result of one hook. `own` runs a hook of this program."""
         started = time.monotonic()
         who = _hook_fields(hook, occasion)
         self._events.emit("hook_started", **who)
@@ -114,12 +119,12 @@ class HookExecutor:
         self._events.emit("hook_blocked", **_hook_fields(hook, occasion), **tool, reason=reason, enforced=True)
 
     def log_of(self, hook: Hook, attempt: int) -> str:
-        """Where the whole output of a hook at the gate goes, as a path in the task."""
+        """Return the path within the task for the whole output of a hook at the gate."""
         name = re.sub(r"[^A-Za-z0-9._-]", "_", f"{attempt}-{hook.source}-{hook.id}.log")
         return f"{os.path.basename(self._context.directory)}/{name}"
 
     def _why_not_run(self, hook: Hook, occasion: Occasion) -> HookResult | None:
-        """Why a command is not run: its files are not what they must be, or the agent would have to supply them."""
+        """Return why a command is not run: its files changed, or the agent would have to supply them."""
         if hook.kind != COMMAND or self._protected is None:
             return None
         # Decision 87: a planted cache would be run instead of the script.
@@ -160,7 +165,7 @@ class HookExecutor:
         return result._replace(notes=(*result.notes, *self._clean_log(log, began)))
 
     def _run_at_start(self, hook: Hook, payload: bytes, place: HookPlace) -> HookResult:
-        """What it writes into its CLAUDE_ENV_FILE is set for the hooks that are run after it."""
+        """Keep the variables from its CLAUDE_ENV_FILE for later hooks."""
         make_directory(self._context.directory)
         path = os.path.join(self._context.directory, _ENV_FILE)
         write_without_sync(path, b"")
@@ -172,7 +177,7 @@ class HookExecutor:
         return result
 
     def _clean_log(self, path: str, began: int) -> tuple[str, ...]:
-        """A hook may print what it finds in the workspace, and a key may have got there. Looks at what was added alone."""
+        """Remove keys from the new part of a log: a hook may print them from the workspace."""
         try:
             added = _read_tail(path, began)
             text = added.decode("utf-8", "surrogateescape")
@@ -182,7 +187,7 @@ class HookExecutor:
                     file.seek(began)
                     file.write(clean.encode("utf-8", "surrogateescape"))
         except OSError as error:
-            return (f"its log could not be looked through: {error.strerror}",)
+            return (f"its log could not be read: {error.strerror}",)
         return ()
 
     def _run_in_sandbox(self, hook: Hook) -> HookResult:
@@ -197,7 +202,7 @@ class HookExecutor:
 
     def _report(self, hook: Hook, occasion: Occasion, result: HookResult) -> None:
         who = _hook_fields(hook, occasion)
-        told = {
+        fields = {
             **who,
             "status": result.status,
             "message": result.message or result.reason,
@@ -208,9 +213,9 @@ class HookExecutor:
             "{} at {}: {} ({:.1f} s) {}", hook.key, occasion.point, _ending_of(result), result.seconds, result.reason
         )
         if result.status == FAILED or result.fault:
-            self._events.emit("hook_failed", **told, error=result.reason or "; ".join(result.notes))
+            self._events.emit("hook_failed", **fields, error=result.reason or "; ".join(result.notes))
         else:
-            self._events.emit("hook_finished", **told)
+            self._events.emit("hook_finished", **fields)
         if note := result.downgraded:
             self._events.emit("hook_downgraded", **who, original_status=BLOCK, block_downgraded=True, message=note)
         if result.status == BLOCK:
@@ -218,14 +223,14 @@ class HookExecutor:
 
 
 def select_hooks(hooks: Sequence[Hook], point: str, name: str = "") -> list[Hook]:
-    """The hooks of a point, in their order, of which a matcher fits the name: of the tool, or of the way a run begins."""
+    """Return the hooks of a point, in order, whose matcher fits the tool or the way a run begins."""
     return [
         hook for hook in hooks if hook.point == point and (not hook.matcher or re.fullmatch(hook.matcher, name or ""))
     ]
 
 
 def _apply_policy(hook: Hook, point: str, result: HookResult) -> HookResult:
-    """A hook that gave no verdict, away from the gate: closed is a block. At the gate that is no fault of the model."""
+    """Turn a missing verdict into a block if the hook fails closed. At the gate it is not the model's fault."""
     # Spec 12.17: at the gate a broken hook costs the model no attempt, so there its policy is applied by the decision.
     if result.status == FAILED and point != ACCEPT_GATE and hook.failure_policy == FAIL_CLOSED:
         return result._replace(status=BLOCK, notes=(*result.notes, NO_VERDICT), closed=True)
@@ -270,7 +275,7 @@ _LONGEST = 2048
 
 
 def run_builtin(hook: Hook, workspace_root: str, tool_name: str = "") -> HookResult:
-    """What the hook says. `tool_name`: the tool that is called, at the points where one is."""
+    """Return the result of a builtin hook. `tool_name`: the called tool, at points where there is one."""
     handler = hook.params.get("handler")
     if handler == REQUIRE_FILE:
         return _require_file(hook, workspace_root)
@@ -282,7 +287,7 @@ def run_builtin(hook: Hook, workspace_root: str, tool_name: str = "") -> HookRes
 
 
 def file_fault(root: str, path: str) -> str | None:
-    """Why this is no file of the directory, or None (acceptance chain, section 12).
+    """Return why this is not a file of the directory, or None (acceptance chain, section 12).
 
     Links are followed on both sides before they are compared, those of the directories above a missing file among them, so
     nothing is told of what lies outside. Only what is there now is looked at, and nothing is opened.
@@ -296,21 +301,21 @@ def file_fault(root: str, path: str) -> str | None:
     except OSError:
         return "is not there"
     except ValueError:  # a NUL, or half a surrogate pair
-        return "is no path"
+        return "is not a path"
     if stat.S_ISDIR(mode):
         return "is a directory"
-    return None if stat.S_ISREG(mode) else "is no regular file"
+    return None if stat.S_ISREG(mode) else "is not a regular file"
 
 
 def _require_file(hook: Hook, root: str) -> HookResult:
     path = str(hook.params.get("path", ""))
-    fault = file_fault(root, path) if path else "is no path"
+    fault = file_fault(root, path) if path else "is not a path"
     if fault is None:
         return HookResult(PASS)
-    told = f"the required file {_clean_text(path)} {fault}"
+    words = f"the required file {_clean_text(path)} {fault}"
     message = _clean_text(hook.params.get("message"))
     status = BLOCK if hook.point == ACCEPT_GATE else FAILED
-    return HookResult(status, f"{message} ({told})" if message else told)
+    return HookResult(status, f"{message} ({words})" if message else words)
 
 
 def _warn_on_tool(params: Mapping[str, Any], tool_name: str) -> HookResult:
@@ -345,8 +350,8 @@ class HookEvents:
     def emit(self, event: str, **fields: Any) -> None:
         """Adds one line. Texts are cut at 4 KiB."""
         at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        kept = self._clean(fields)
-        cut = {name: value[:_LONGEST_EVENT] if isinstance(value, str) else value for name, value in kept.items()}
+        cleaned = self._clean(fields)
+        cut = {name: value[:_LONGEST_EVENT] if isinstance(value, str) else value for name, value in cleaned.items()}
         with contextlib.suppress(StorageError, OSError):
             self._in_place()
             make_directory(self._folder)

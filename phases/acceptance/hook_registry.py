@@ -1,4 +1,4 @@
-"""Which hooks this start of a run has: the internal one, the user's, and those of the workspace that the user trusts."""
+"""Register the hooks of a run: the internal one, the user's, and the trusted ones of the workspace."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from phases.acceptance.checks.missing_programs import describe_missing
 from phases.acceptance.configuration.checksums import ABSENT, hash_scripts, script_paths_of
-from phases.acceptance.configuration.missing_programs import describe_missing
 from phases.acceptance.configuration.parse_hooks import find_problems, parse_hooks
 from phases.acceptance.configuration.repo_hooks import (
     HOOKS_FILE,
@@ -30,7 +30,7 @@ Check = Callable[[Any], str | None]
 
 
 class HookSetting(NamedTuple):
-    """What the user says of hooks. Nothing of it can be said by a task or a workspace."""
+    """Hook settings of the user, which no task or workspace can change."""
 
     own: Mapping[str, Any] = {}
     """`{"hooks": …}` of the settings file, checked against its schema."""
@@ -39,28 +39,28 @@ class HookSetting(NamedTuple):
     parse: Callable[[bytes], Mapping[str, Any]] = lambda data: {}
     """A hooks.yaml, checked. Raises PipelineError."""
     check_store: Check = lambda value: None
-    """Why a value is no store of trusted workspaces, or None."""
+    """Returns why a value is not a store of trusted workspaces, or None."""
     environment: Mapping[str, str] = {}
     trust_now: bool = False
     most_continues: int = MOST_CONTINUES
 
     @property
     def settings_file(self) -> str:
-        """The file that `own` stands in."""
+        """Return the path of the settings file."""
         return os.path.join(self.own_folder, "config.yaml")
 
     @property
     def store(self) -> str:
-        """The file of trusted workspaces; empty where the user has no directory of settings."""
+        """Return the path of the trust store; empty if the user has no settings directory."""
         return os.path.join(self.own_folder, STORE) if self.own_folder else ""
 
     def user_hooks(self) -> tuple[Hook, ...]:
-        """The user's own hooks that are to run. Raises HookConfigError."""
+        """Return the user's hooks to run. Raises HookConfigError."""
         return parse_hooks(self.own["hooks"], USER, self.settings_file) if self.own else ()
 
 
 def why_invalid(own: Mapping[str, Any], settings_file: str) -> str:
-    """The first fault of the user's own hooks, `{"hooks": …}` of a shape that the schema allows; empty for none."""
+    """Return the first fault of the user's hooks, `{"hooks": …}` of a valid shape; empty if there is none."""
     return next(iter(find_problems(own["hooks"], USER, settings_file)), "")
 
 
@@ -73,12 +73,12 @@ class HookRegistry(NamedTuple):
     named: Mapping[str, str]
     """Scripts that the user's own hooks name: path -> sha256 as they are now, empty for one that is not there."""
     trusted: Mapping[str, str]
-    """What the user says that scripts and the hooks file of the workspace must be."""
+    """Expected digests of scripts and of the workspace's hooks file, by the user's trust."""
     unverified_reason: str
-    """Why nothing can be verified, or empty."""
+    """Reason why nothing can be verified; empty if there is none."""
 
     def describe_missing(self, setting: HookSetting, run: RunFacts, planned: Collection[str]) -> Iterator[str]:
-        """A line for each hook whose program or script is not there. `planned`: files that the agent is to write."""
+        """Yield a line for each hook whose program or script is missing. `planned`: files that the agent is to write."""
         return describe_missing(self.hooks, run, setting.environment, setting.settings_file, planned)
 
 
@@ -99,14 +99,14 @@ def register_hooks(setting: HookSetting, workspace: str, *, trust_now: bool = Fa
     named = {path: ABSENT for hook in own for path in script_paths_of(hook, workspace)}
     for hook in own:
         named.update(hash_scripts(hook, workspace))
-    told = f"trusted hooks of the workspace are not as they were trusted ({repo.reason})"
-    return HookRegistry((CODE, *own, *repo.hooks), repo, named, trusted, told if repo.state == MODIFIED else "")
+    changed = f"trusted hooks of the workspace have changed since they were trusted ({repo.reason})"
+    return HookRegistry((CODE, *own, *repo.hooks), repo, named, trusted, changed if repo.state == MODIFIED else "")
 
 
 def _refuse_untrusted(repo: RepoHooks, *, stops: bool) -> None:
     if repo.state == "invalid" and repo.was_trusted:
         raise Incomplete(
-            f"the trusted hooks of the workspace cannot be used: {repo.reason}; mend the file, then: pipeline hooks trust",
+            f"the trusted hooks of the workspace cannot be used: {repo.reason}; fix the file, then: pipeline hooks trust",
             stop_reason=CONFIG_INVALID,
         )
     if stops and repo.state in ("untrusted", "modified", "invalid"):

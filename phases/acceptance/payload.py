@@ -1,4 +1,4 @@
-"""What a hook is given: one flat JSON object, a superset of what Claude Code and Codex give (acceptance chain, section 5.2).
+"""Build the input of hooks: one flat JSON object, a superset of Claude Code's and Codex's (acceptance chain, 5.2).
 
 The `cwd` is in every one, and nothing secret is in any: no key and no environment.
 """
@@ -30,7 +30,7 @@ class RunFacts(NamedTuple):
     transcript: str = ""
     """The file of it, brought up to date before a hook is run; empty where there is none."""
     settings_directory: str = ""
-    """Where the user's own hooks are written down; empty where they have no settings."""
+    """Directory of the user's settings; empty if there are none."""
 
 
 class EndingFacts(NamedTuple):
@@ -57,7 +57,7 @@ class EndingFacts(NamedTuple):
 
 
 class ToolResponse(NamedTuple):
-    """What a tool answered."""
+    """Answer of a tool."""
 
     text: str
     failed: bool
@@ -74,7 +74,7 @@ class ToolFacts(NamedTuple):
 
 
 class SessionFacts(NamedTuple):
-    """Why a run begins (startup or resume), or the stop reason with which it ends."""
+    """Reason why a run begins (startup or resume), or its stop reason."""
 
     why: str
     detail: str = ""
@@ -161,8 +161,9 @@ def subagent_input(hook: Hook, run: RunFacts, ended: SubagentFacts) -> dict[str,
 
 
 def payload_bytes(body: Mapping[str, Any]) -> bytes:
-    """The object as one line of UTF-8, without spaces: scripts look for `"tool_name":"Bash"`. Half a surrogate pair, which no
-    reader would take, is replaced.
+    """Encode the object as one line of UTF-8 without spaces: scripts look for `"tool_name":"Bash"`.
+
+    Half a surrogate pair, which no reader accepts, is replaced.
     """
     # Without spaces, as Claude Code writes it: scripts grep for `"tool_name":"Bash"`.
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=_plain_mapping)
@@ -170,7 +171,7 @@ def payload_bytes(body: Mapping[str, Any]) -> bytes:
 
 
 def variables_for(hook: Hook, run: RunFacts) -> dict[str, str]:
-    """What is added to the environment of a command hook."""
+    """Return the variables that every command hook gets."""
     root = os.path.join(run.cwd, CONTROL) if hook.source == REPO else run.settings_directory
     return {
         "CLAUDE_PROJECT_DIR": run.cwd,
@@ -214,4 +215,4 @@ def _plain_mapping(value: object) -> Any:
     """Read-only mappings as JSON knows them; anything else is a bug of ours and raises."""
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"a {type(value).__name__} is no JSON")
+    raise TypeError(f"a {type(value).__name__} is not JSON")

@@ -36,7 +36,7 @@ BASE, CHECKSUMS = "base", "pins"
 
 
 class ChecksumHistory(NamedTuple):
-    """What the journals have recorded."""
+    """State of protected files, as recorded in the journals."""
 
     checksums: Mapping[str, str]
     """Of files of the workspace: path -> sha256."""
@@ -46,9 +46,7 @@ class ChecksumHistory(NamedTuple):
     """No agent worked in this workspace before this journal."""
 
     def may_trust_now(self, root: str) -> bool:
-        """Whether --trust-hooks can hold: for what the user put there before the agent first worked, and for nothing that the
-        agent may have put there or changed since.
-        """
+        """Return whether --trust-hooks may apply: only before the agent could add or change what is there."""
         # Decision 88: the flag holds for what stood there before the agent first worked.
         if not self.first or self.files is None:
             return self.first
@@ -61,7 +59,7 @@ class ChecksumHistory(NamedTuple):
         repo = registry.repo
         if HOOKS_FILE not in self.checksums or repo.state == TRUSTED:
             return ""
-        return f"the hooks of the workspace with which the work began are not run now ({repo.state}: {repo.reason})"
+        return f"the hooks of the workspace that the work began with are not run now ({repo.state}: {repo.reason})"
 
 
 class ProtectedFiles(NamedTuple):
@@ -72,15 +70,15 @@ class ProtectedFiles(NamedTuple):
     added: Mapping[str, str]
     """Those of the workspace that no journal has recorded yet."""
     companions: Mapping[str, str] | None
-    """What lies in the directory of hooks beside those; None where no hook rests on that directory."""
+    """Other files in the directory of hooks; None if no hook uses that directory."""
     root: str
 
     def changed(self) -> list[str]:
-        """The files that are not what they must be."""
+        """Return the protected files that changed."""
         return sorted({*find_changed(self.checksums, self.root), *self._unexpected_files()})
 
     def changed_for(self, hook: Hook) -> list[str]:
-        """The same, of the files that one hook rests on."""
+        """Return the changed files that one hook uses."""
         mine = {*script_paths_of(hook, self.root), *hash_scripts(hook, self.root)}
         mine |= {HOOKS_FILE} if hook.source == REPO else set()
         checksums = {path: digest for path, digest in self.checksums.items() if path in mine or os.path.isabs(path)}
@@ -93,7 +91,7 @@ class ProtectedFiles(NamedTuple):
         return [path for path in named if not os.path.exists(os.path.join(self.root, path))]
 
     def _unexpected_files(self) -> list[str]:
-        """What differs in the directory of hooks: a file beside a script may be imported instead of another (decision 87)."""
+        """Return the differences in the directory of hooks: a file next to a script may be imported instead (decision 87)."""
         if self.companions is None:
             return []
         now = {path: digest for path, digest in hash_control_files(self.root).items() if path not in self.checksums}
@@ -114,7 +112,7 @@ def refuse_changed_files(protected: ProtectedFiles, task: str, emit: Callable[..
 
 
 def read_history(begun: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> ChecksumHistory:
-    """What the header of a journal and its rows have recorded. What came first counts."""
+    """Read the header and rows of a journal. The first record of a file counts."""
     checksums, files = dict(begun.get("pins", {})), None
     for row in rows:
         if row["kind"] in (BASE, CHECKSUMS):
@@ -125,7 +123,7 @@ def read_history(begun: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) ->
 
 
 def read_checksums(journal: str) -> Mapping[str, str]:
-    """What a journal on the disk has recorded, or the last that was set aside: to begin anew changes none of it."""
+    """Read the journal, or the last one that was set aside: starting again changes none of it."""
     journal = journal if os.path.lexists(journal) else latest_aside(journal) or journal
     repair_tail(journal)
     rows = read_journal(journal)
@@ -162,13 +160,13 @@ def build_protected_files(
 
 
 def _refuse_planned(registry: HookRegistry, planned: Collection[str], root: str) -> None:
-    """A script whose bytes the user trusts, and that the plan has the agent write, can be neither."""
+    """Raise Incomplete for a trusted script that the plan has the agent write: it cannot be both."""
     for hook in registry.repo.hooks:
         # Decision 78: its bytes cannot be both trusted and written by the agent.
         if both := [path for path in paths_run_by(hook, root) if path in planned and not hook.sandbox]:
             raise Incomplete(
                 f"{hook.key} runs {', '.join(both)}, which the plan has the agent write: let it run another script, or "
-                "run in the sandbox (sandbox: true), then trust it anew",
+                "run in the sandbox (sandbox: true), then trust it again",
                 stop_reason=CONFIG_INVALID,
             )
 
@@ -176,7 +174,7 @@ def _refuse_planned(registry: HookRegistry, planned: Collection[str], root: str)
 def _companion_files(
     must: Mapping[str, str], registry: HookRegistry, past: ChecksumHistory, root: str
 ) -> dict[str, str]:
-    """What must lie in the directory of hooks beside the scripts: what the user trusts, else what was there first."""
+    """Return the expected other files in the directory of hooks: as trusted, else as first seen."""
     repo = registry.repo
     if repo.beside is not None and repo.is_trusted:
         return {path: digest for path, digest in repo.beside.items() if path not in must}
@@ -187,7 +185,7 @@ def _companion_files(
 
 
 def _first_checksum(path: str, now: str, past: ChecksumHistory) -> str | None:
-    """What a file must be that is named for the first time: as before the agent worked. None where it may be the agent's."""
+    """Return the expected digest of a file that is named for the first time; None if the agent may write it."""
     if past.files is not None:
         now = past.files.get(path, ABSENT)
     if not past.first:

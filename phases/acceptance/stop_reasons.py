@@ -1,4 +1,4 @@
-"""Why a run of the agent ended, in one word each, and the status that goes with it: those that are live, and no others."""
+"""Stop reasons of the agent's runs, each with its status."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ STATUS = MappingProxyType(
 
 
 def describe_reason(reason: str) -> str:
-    """A reason as a person says it; one that is not of today stays as it is."""
+    """Return a reason in words; an unknown one stays as it is."""
     return _WORDS.get(reason, reason)

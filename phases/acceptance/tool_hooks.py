@@ -25,14 +25,7 @@ from phases.acceptance.hook import (
     is_broken,
 )
 from phases.acceptance.hook_executor import HookEvents, HookExecutor, Occasion, select_hooks
-from phases.acceptance.payload import (
-    RunFacts,
-    SessionFacts,
-    ToolFacts,
-    ToolResponse,
-    call_input,
-    session_input,
-)
+from phases.acceptance.payload import RunFacts, SessionFacts, ToolFacts, ToolResponse, call_input, session_input
 from phases.acceptance.stop_reasons import HOOK_STOPPED, HOOK_TAMPERED
 from phases.llm.model import OK, ToolCall
 
@@ -57,16 +50,14 @@ class ToolHooks:
     notify: Callable[[str], None] = lambda text: None
     """Shows the user a line."""
     notified: dict[str, str] = field(default_factory=dict)
-    """Hooks that could not watch over a call, that the user was notified of in this start of the run -> what the call went on
-    without; nothing where it did not go on.
-    """
+    """Hooks without a verdict that the user was notified of -> what the call went on without, if it went on."""
 
     def watch_calls(self) -> bool:
-        """Whether any hook is asked around calls of tools."""
+        """Return whether any hook watches tool calls."""
         return any(hook.point in _AROUND for hook in self.hooks)
 
     def are_there_for(self, call: ToolCall) -> bool:
-        """Whether a call has hooks around it."""
+        """Return whether a call has hooks around it."""
         return any(select_hooks(self.hooks, point, call.name) for point in _AROUND)
 
     def around(self, call: ToolCall, turn: int, do: Callable[[], Row]) -> Row:
@@ -91,7 +82,7 @@ class ToolHooks:
         return _with_hooks(row, answers, unguarded)
 
     def _unguarded(self, answers: list[tuple[Hook, HookResult]]) -> list[str]:
-        """Which hooks gave no verdict on a call that is done all the same. The user is notified of each once."""
+        """Report the hooks that gave no verdict on a call that is made anyway, each once."""
         faults = []
         for hook, result in answers:
             if not (result.closed or is_broken(result.status, result.fault)):
@@ -106,7 +97,7 @@ class ToolHooks:
                     else "calls go on unwatched, and the work will not be verified"
                 )
                 test = f"pipeline hooks test {shlex.quote(self.run.session_id)} {shlex.quote(hook.key)}"
-                self.notify(f"{fault}; it watches over calls of tools: {follows}; try it with: {test}")
+                self.notify(f"{fault}; it watches tool calls: {follows}; try it with: {test}")
         return faults
 
     def _with_subagent(self, call: ToolCall, turn: int, do: Callable[[], Row]) -> Row:
@@ -122,7 +113,7 @@ class ToolHooks:
             self.events.emit(name, **fields)
 
     def at_start(self, *, resumed: bool) -> list[str]:
-        """What they say for the model; nothing that they say of a beginning keeps it from going on."""
+        """Return what they report for the model; no start hook can stop the run."""
         return self._at_an_end(SESSION_START, RESUME if resumed else STARTUP, "")
 
     def at_end(self, reason: str, detail: str) -> None:
@@ -171,10 +162,7 @@ def _refusal_row(hook: Hook, result: HookResult) -> Row:
 def _with_hooks(row: Row, answers: list[tuple[Hook, HookResult]], unguarded: list[str]) -> Row:
     contexts = [f"{hook.key}: {result.context}" for hook, result in answers if result.context]
     stops = [
-        {
-            "stopped": f"{hook.key}: {result.reason}",
-            "stop_reason": HOOK_TAMPERED if result.tampered else HOOK_STOPPED,
-        }
+        {"stopped": f"{hook.key}: {result.reason}", "stop_reason": HOOK_TAMPERED if result.tampered else HOOK_STOPPED}
         for hook, result in answers
         if result.status == STOP
     ]
@@ -201,9 +189,9 @@ class SubAgents:
         return (self, False) if task_id in self.states else self._with(task_id, RUNNING)
 
     def ended(self, task_id: str, state: str) -> tuple[SubAgents, bool]:
-        """With the end of one (succeeded, completed, failed or canceled), and whether that changed anything.
+        """Record the end of a sub-agent (succeeded, completed, failed or canceled); return whether that changed anything.
 
-        The last state wins, and a word that is no end changes nothing. One that was not seen to start has started as well.
+        The last state wins, and any other word changes nothing. A sub-agent that was not seen to start has started too.
         """
         return self._with(task_id, _ENDS[state]) if state in _ENDS else (self, False)
 
@@ -220,12 +208,12 @@ class SubAgents:
 
 
 def task_id_of(turn: int, call_id: str) -> str:
-    """What the sub-agent of a call is called."""
+    """Return the id of a call's sub-agent."""
     return f"{turn}-{call_id}"
 
 
 def read_subagents(rows: Iterable[Mapping[str, Any]]) -> SubAgents:
-    """The sub-agents that a journal tells of, so that a run that is gone on with counts on. What was kept back never began."""
+    """Restore the sub-agents of a journal, so that a resumed run counts on. Calls held back never began."""
     asked: dict[str, None] = {}
     results: dict[str, Mapping[str, Any]] = {}
     for row in rows:
@@ -245,7 +233,7 @@ def read_subagents(rows: Iterable[Mapping[str, Any]]) -> SubAgents:
 def events_of(
     before: SubAgents, after: SubAgents, snapshot: Mapping[str, Any], reason: str = "tool_result"
 ) -> list[tuple[str, dict[str, Any]]]:
-    """The two events of a change, in their order; none where nothing changed.
+    """Return the two events of a change, in order; none if nothing changed.
 
     `snapshot`: what else is known of the run at that moment (run_id, todos, …).
     """

@@ -6,12 +6,10 @@ planning for plans, acceptance for what is done, workspace, sandbox and llm to a
 __all__ = [
     "agent_command",
     "assignment",
-    "earlier_code",
-    "given_code",
     "implement",
     "kernel_files",
     "offline_model",
-    "reference_context",
     "reports",
     "rewind",
+    "session",
 ]

@@ -1,13 +1,17 @@
-"""Sets the acceptance of one run up: which hooks it has, what they are told, and where they write."""
+"""Set up the acceptance of one run: its hooks, what they are told, and the transcript that hooks read."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+import uuid
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from phases.acceptance.chain import Chain, GateHooks
 from phases.acceptance.checks.code_check import Reviewer, check_code
@@ -19,11 +23,9 @@ from phases.acceptance.stop_reasons import ACCEPTED, EXHAUSTED, HOOK_TAMPERED, T
 from phases.acceptance.tool_hooks import ToolHooks, read_subagents
 from phases.agent.agent_state import Ending
 from phases.agent.assignment import Assignment
-from phases.agent.earlier_code import OFFLINE
-from phases.agent.session import Session
-from phases.agent.transcript import FILE, Transcript
+from phases.agent.session import OFFLINE, Session
 from phases.evidence.look import OFF, EvidenceSetting
-from phases.evidence.table import GUARDED
+from phases.evidence.traceability import GUARDED
 from phases.llm.ledger import Ledger
 from phases.llm.model import Model
 from phases.llm.providers import PROVIDERS
@@ -31,11 +33,15 @@ from phases.llm.redaction import redact_value
 from phases.workspace.command_runner import CommandRunner
 from phases.workspace.manifest import ManifestReader
 from phases.workspace.workspace import Workspace
-from pipeline.base.errors import Incomplete, Interrupted, Paused, PipelineError
+from pipeline.base.errors import Incomplete, Interrupted, Paused, PipelineError, StorageError
+from pipeline.base.files import make_directory, write_without_sync
+from pipeline.base.jsonl import append_without_sync
 from pipeline.base.text_escaping import shorten_text
 
 _CHANGES = "5"
-"""How many changes are tried on each requirement's code if `guarded` is demanded and no number is given."""
+"""Number of code changes tried for each requirement if `guarded` is demanded without a number."""
+FILE = "transcript.jsonl"
+Row = Mapping[str, Any]
 
 
 class Acceptance(NamedTuple):
@@ -56,9 +62,9 @@ def build_acceptance(
     missing: Sequence[str] = (),
     doing: Callable[[str], None] = lambda what: None,
 ) -> Acceptance:
-    """The acceptance of a run that has begun. `doing` is told which hook is asked.
+    """Return the acceptance of a run that has begun. `doing` is called with the hook that is asked.
 
-    Raises Incomplete where the hooks of the user keep it from starting.
+    Raises Incomplete if the user's hooks keep the run from starting.
     """
     places, task, clean = assignment.places, assignment.task, partial(redact_value, secrets=model.secrets)
     root = os.path.realpath(places.workspace)
@@ -127,7 +133,7 @@ def _open_reviewer(assignment: Assignment, begun: Session, model: Model, command
 
 
 def _report_start(assignment: Assignment, hooks: HookRegistry, run: RunFacts, planned: Collection[str]) -> None:
-    """What the user should know of the hooks before anything is paid for."""
+    """Tell the user about missing hooks before anything is paid for."""
     if assignment.hooks.trust_now and not hooks.repo.is_trusted:
         assignment.tell(
             "--trust-hooks holds for hooks that stood there before the agent first worked; see: pipeline hooks trust"
@@ -138,12 +144,12 @@ def _report_start(assignment: Assignment, hooks: HookRegistry, run: RunFacts, pl
 
 @dataclass
 class RunEnd:
-    """How a run ends, as its hooks and its event log are told."""
+    """The end of a run, as its hooks and its event log get it."""
 
     reason: str = "fatal_error"
     detail: str = ""
     said: list[str] = field(default_factory=list)
-    """What hooks said for the model when the run began."""
+    """Messages of hooks to the model at the start of the run."""
 
     def ended_by(self, ending: Ending) -> Ending:
         self.reason, self.detail = ending.stop_reason, shorten_text(ending.detail, 500)
@@ -152,34 +158,32 @@ class RunEnd:
 
 @contextmanager
 def notify_hooks(acceptance: Acceptance, tell: Callable[[str], None], *, resumed: bool) -> Iterator[RunEnd]:
-    """The two ends of a run: hooks are told of both, and the last event says, once, why it ended. (section 1, finally)"""
-    told, tools, emit = RunEnd(), acceptance.tool_hooks, acceptance.events.emit
+    """Notify hooks of the start and the end of a run; log once why it ended. (section 1, finally)"""
+    end, tools, emit = RunEnd(), acceptance.tool_hooks, acceptance.events.emit
     try:
         _report_repo_hooks(acceptance, tell)
-        told.said = tools.at_start(resumed=resumed)
-        yield told
+        end.said = tools.at_start(resumed=resumed)
+        yield end
     except (Interrupted, KeyboardInterrupt):
-        told.reason = "user_interrupt"
+        end.reason = "user_interrupt"
         raise
     except (Paused, Incomplete) as error:
-        told.reason, told.detail = error.stop_reason, str(error)
+        end.reason, end.detail = error.stop_reason, str(error)
         raise
     except PipelineError as error:
-        told.detail = str(error)
+        end.detail = str(error)
         raise
     finally:
-        if told.reason in (EXHAUSTED, HOOK_TAMPERED, TODO_FAILED, ACCEPTED):
-            emit(
-                "verification_completed" if told.reason == ACCEPTED else "verification_failed", stop_reason=told.reason
-            )
+        if end.reason in (EXHAUSTED, HOOK_TAMPERED, TODO_FAILED, ACCEPTED):
+            emit("verification_completed" if end.reason == ACCEPTED else "verification_failed", stop_reason=end.reason)
         try:
-            tools.at_end(told.reason, told.detail)
+            tools.at_end(end.reason, end.detail)
         finally:
-            emit("stop_reason_decided", reason=told.reason, detail=told.detail)
+            emit("stop_reason_decided", reason=end.reason, detail=end.detail)
 
 
 def _report_repo_hooks(acceptance: Acceptance, tell: Callable[[str], None]) -> None:
-    """What is found in the workspace, in the event log, and to the user where it matters."""
+    """Log the hooks found in the workspace, and tell the user about those that do not run."""
     repo, emit = acceptance.registry.repo, acceptance.events.emit
     if repo.state == "none":
         return
@@ -196,3 +200,92 @@ def _report_repo_hooks(acceptance: Acceptance, tell: Callable[[str], None]) -> N
     if event:
         emit(event, reason=repo.reason)
         tell(f"hooks of the workspace are not run ({repo.state}: {repo.reason}); see: pipeline hooks list")
+
+
+class Transcript:
+    """The journal as a Claude Code transcript, a JSON object a line, for hooks that read it; never read back.
+
+    It grows with the journal, and begins again with each start of the run.
+    """
+
+    def __init__(
+        self, path: str, session: str, cwd: str, rows: Callable[[], Sequence[Row]], in_place: Callable[[], None]
+    ) -> None:
+        """`rows`: of the journal, as they are by now."""
+        self.path, self._session, self._cwd, self._rows, self._in_place = path, session, cwd, rows, in_place
+        self._seen = self._written = 0
+
+    def write(self) -> None:
+        """Append new journal rows. A disk that refuses keeps no hook from running."""
+        rows = self._rows()
+        lines = [self._line(entry) for row in rows[self._seen :] for entry in _entries_of(row)]
+        with contextlib.suppress(StorageError, OSError):
+            self._in_place()
+            make_directory(os.path.dirname(self.path))
+            if not self._seen:
+                write_without_sync(self.path, b"")
+            if lines:
+                append_without_sync(self.path, b"\n".join(lines))
+            self._seen = len(rows)
+
+    def _line(self, entry: Mapping[str, Any]) -> bytes:
+        before, self._written = self._written, self._written + 1
+        line = {
+            "parentUuid": self._name(before) if before else None,
+            "isSidechain": False,
+            "userType": "external",
+            "cwd": self._cwd,
+            "sessionId": self._session,
+            **entry,
+            "uuid": self._name(self._written),
+            "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        }
+        return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+    def _name(self, number: int) -> str:
+        # No random ones: the transcript is written anew with each start, and an entry must keep its name.
+        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{self._session}/{number}"))
+
+
+def _entries_of(row: Row) -> Iterator[dict[str, Any]]:
+    """Yield the transcript entries of a journal row: the model's words and what it was told."""
+    kind, result = row["kind"], row["result"]
+    if kind == "reply" and result["outcome"] == "ok":
+        yield {"type": "assistant", "message": _assistant_message(row["key"]["turn"], result)}
+    elif kind == "result":
+        yield _user_entry([_tool_result(row["key"]["call"], result)])
+        for text in result.get("hooks_say", ()):
+            yield _user_entry(text)
+    elif kind == "verdict" and result["feedback"]:
+        yield _user_entry(result["feedback"])
+    elif kind == "tables":
+        yield _user_entry(result["text"])
+    elif kind == "said":
+        for text in result["texts"]:
+            yield _user_entry(text)
+
+
+def _assistant_message(turn: int, reply: Row) -> dict[str, Any]:
+    texts = [{"type": "text", "text": reply["text"]}] if reply.get("text") else []
+    calls = [
+        {"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["arguments"]}
+        for call in reply["calls"]
+    ]
+    return {
+        "id": f"msg_{turn}",
+        "type": "message",
+        "role": "assistant",
+        "model": reply["model"],
+        "content": [*texts, *calls],
+        "stop_reason": "tool_use" if calls else "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": reply["tokens_in"], "output_tokens": reply["tokens_out"]},
+    }
+
+
+def _tool_result(call: str, result: Row) -> dict[str, Any]:
+    return {"tool_use_id": call, "type": "tool_result", "content": result["text"], "is_error": result["failed"]}
+
+
+def _user_entry(content: Any) -> dict[str, Any]:
+    return {"type": "user", "message": {"role": "user", "content": content}}

@@ -56,11 +56,11 @@ class AgentCommand:
         command = name.partition(":")[2]
         self.name, self.detail = name, f"runs `{command}` with your own rights"
         self._command, self._environment, self._workspace = command, dict(environment), workspace
-        found = (value for name, value in environment.items() if _SECRET.search(name))
-        self.secrets = tuple(value for value in found if len(value) >= _SHORTEST_SECRET)
+        secrets = (value for name, value in environment.items() if _SECRET.search(name))
+        self.secrets = tuple(value for value in secrets if len(value) >= _SHORTEST_SECRET)
 
     def in_workspace(self, workspace: str) -> AgentCommand:
-        """The same, at work in a directory."""
+        """Return this command, run in a directory."""
         return AgentCommand(self.name, self._environment, workspace, forbidden=self._forbidden)
 
     def ask(self, request: Request) -> Reply:
@@ -87,7 +87,7 @@ class AgentCommand:
             return Reachability(True, self.detail)
         if result.exit_code is None:
             return Reachability(False, f"{program} could not be looked for: {' '.join(result.output.split())}")
-        return Reachability(False, f"{program} is no program here; install it, or name another with --agent")
+        return Reachability(False, f"the program {program} was not found; install it, or name another with --agent")
 
     def price(self, tokens_in: int, tokens_out: int) -> float:
         return 0.0
@@ -98,7 +98,7 @@ class AgentCommand:
 
 
 def _build_prompt(request: Request, forbidden: str) -> str:
-    """The task, for the first turn; afterwards what came since its last word: why the work was refused."""
+    """Return the prompt: the task in the first turn, later the messages since the last reply."""
     messages = request.messages
     since = next((place for place in range(len(messages), 0, -1) if messages[place - 1].role == "assistant"), 0)
     if since:
@@ -107,7 +107,7 @@ def _build_prompt(request: Request, forbidden: str) -> str:
     given = json.loads(messages[1].text)
     is_request = "request" in given
     source = "request" if is_request else "paper"
-    told = _FIRST.format(
+    prompt = _FIRST.format(
         work=describe_work(plan, is_request=is_request),
         source=source,
         data=DATA.format(source=source),
@@ -116,11 +116,13 @@ def _build_prompt(request: Request, forbidden: str) -> str:
         rules=code_rules(plan, is_request=is_request),
     )
     if required := given.get("required_by_the_user"):
-        told += f"- {required}\n"
+        prompt += f"- {required}\n"
     if forbidden:
-        told += f"- Fetch nothing from these addresses, and no copy of what is there: {', '.join(forbidden.split())}\n"
+        prompt += (
+            f"- Fetch nothing from these addresses, and no copy of what is there: {', '.join(forbidden.split())}\n"
+        )
     refused = [message for message in messages[2:] if message.role == "user" and "acceptance-feedback" in message.text]
-    return told + (f"\n{_join_texts(refused)}" if refused else "")
+    return prompt + (f"\n{_join_texts(refused)}" if refused else "")
 
 
 def _join_texts(messages: Sequence[Message]) -> str:

@@ -1,4 +1,4 @@
-"""What the loop works with: the state of one run, the facts that reach it from outside, and whom it tells of its work."""
+"""State of one run, facts that reach it from outside, and the protocols of its observers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from phases.acceptance.chain import Chain
 from phases.acceptance.protected_files import CHECKSUMS
-from phases.acceptance.todo_list.todos import Todo, apply_change
-from phases.agent.kernel_setting import FACTS
+from phases.acceptance.todos import Todo, apply_change
 from phases.agent.memory import Memory
+from phases.agent.session import FACTS
 from phases.agent.tool_runner import ToolCallStep, ToolRunner
 from phases.llm.conversation import Conversation
 from phases.llm.journal import Journal
@@ -26,25 +26,25 @@ _MOST_RECENT = 20
 
 
 class AgentEvents(Protocol):
-    """Is told of a run while it works. Nothing that it does changes the run, so one that is replayed tells nobody."""
+    """Observer of a run. It changes nothing in the run and is not called during replay."""
 
     def begin_turn(self, turn: int) -> None:
-        """A turn begins; also one that the journal answers."""
+        """Begin a turn, also one that is replayed."""
 
     def end_turn(self, turn: int, what: str, interfaces: Mapping[str, str]) -> None:
-        """A turn was done, and not answered by the journal. `interfaces`: of every file that is written by now."""
+        """End a turn that was not replayed. `interfaces`: of every file written so far."""
 
     def working(self, what: str) -> None:
-        """Something that takes a while, and need not stay on the screen."""
+        """Report work that takes a while; it need not stay on the screen."""
 
     def receiving(self, characters: int) -> None:
-        """So many characters of a reply have come."""
+        """Report how many characters of a reply have arrived."""
 
     def say(self, line: str) -> None:
-        """Something that a person should still see later."""
+        """Report a line that stays on the screen."""
 
     def rejected(self, number: int, tree_sha256: str) -> None:
-        """The work was not accepted, for the `number`-th time, as it stands in the workspace now."""
+        """Report the `number`-th refusal of the workspace in its present state."""
 
 
 class Supervisor(Protocol):
@@ -54,29 +54,29 @@ class Supervisor(Protocol):
 
     @property
     def acts(self) -> bool:
-        """Whether it may do something about a run that goes wrong."""
+        """Return whether it may intervene in a run that goes wrong."""
 
     @property
     def may_refuse(self) -> bool:
-        """Whether it may keep back a call of this turn."""
+        """Return whether it may refuse a call of this turn."""
 
     def news(self) -> dict[str, Any]:
-        """What it should learn from outside, and the journal does not say yet; empty where that is nothing."""
+        """Return facts from outside that are not yet in the journal; empty if there are none."""
 
     def ingest(self, news: Mapping[str, Any], live: bool) -> None:
-        """Learns it. `live`: it comes from this start of the run, and not from an earlier one."""
+        """Take in such facts. `live`: they come from this start of the run."""
 
     def brief(self) -> str:
-        """What the model is told for its next turn alone."""
+        """Return a message to the model for its next turn only."""
 
     def refuse(self, call: ToolCall) -> str:
-        """Why a call must not be done; empty where it may."""
+        """Return why a call is refused; empty if it is not."""
 
     def observe(self, call: ToolCall, result: Mapping[str, Any]) -> None:
-        """Learns what came of the call that it was asked about last."""
+        """Take in the result of the call passed to `refuse` last."""
 
     def end_turn(self, reply: Reply, verdict: Mapping[str, Any] | None) -> str:
-        """Ends a turn; returns what a person should know of it. Raises Paused where it stops the run."""
+        """End a turn and return a line for the user. Raises Paused to stop the run."""
 
     def close(self, stop_reason: str, detail: str, *, ended: bool = False) -> None:
         """Write down how the run ended. Raises StorageError where it has `ended` and that cannot be kept."""
@@ -113,16 +113,16 @@ class Fact:
     kind: str
     turn: int
     content: Callable[[], dict[str, Any]]
-    """What is new; empty where nothing is. Not asked while the journal answers."""
+    """Returns the new content; empty if there is none. Not called during replay."""
     ingest: Callable[[Mapping[str, Any], bool], None]
     """Takes the content in, and whether it is from this start of the run."""
 
     def is_due(self, journal: Journal) -> bool:
-        """Whether it is the next step of the run."""
+        """Return whether this fact is the next step of the run."""
         return journal.next_kind == self.kind if journal.replaying else bool(self.content())
 
     def record(self, journal: Journal) -> None:
-        """Writes it down, or takes it from where it was written down, and goes by it."""
+        """Record the fact or replay it, then apply it."""
         live = not journal.replaying
         self.ingest(journal.replay_or_record(self.kind, {"turn": self.turn}, self.content), live)
 
@@ -147,29 +147,29 @@ class AgentState:
     deadline: float | None = None
     """time.monotonic() after which no further turn begins."""
     hook_messages: list[str] = field(default_factory=list)
-    """What hooks said for the model when this start began."""
+    """Messages of hooks to the model at this start."""
     recent: list[tuple[str, bool]] = field(default_factory=list)
     """The last calls: name, and whether they failed."""
     attempt: Attempt | None = None
-    """What it is to hear of the paper's tables, once its work is accepted."""
+    """Results of the paper's tables, for the model once its work is accepted."""
     holds: Callable[[Ending], bool] = lambda ending: True
-    """Whether the verdict that ended the work is still about the work as it is."""
+    """Returns whether the verdict of an ending still applies to the current work."""
 
     @property
     def replaying(self) -> bool:
-        """Whether the next step is answered by the journal."""
+        """Return whether the next step is replayed from the journal."""
         return self.conversation.journal.replaying
 
     @property
     def is_model_over(self) -> bool:
-        """Whether the model has nothing more to say: a scaffold, or a recording that is at its end."""
+        """Return whether the model is finished: a scaffold, or a recording at its end."""
         model, thread = self.conversation.model, self.conversation.thread
         return isinstance(model, Finite) and model.is_over(thread, self.conversation.turn + 1)
 
     def pending_facts(self) -> Iterator[Fact]:
-        """What the run has to learn before its next turn, one by one; each is to be recorded before the next is asked for.
+        """Yield the facts that are due before the next turn; record each before asking for the next.
 
-        While the journal answers, it says which and in which order; then they come as below.
+        During replay the journal gives their order, otherwise the order below applies.
         """
         turn, journal = self.conversation.turn, self.conversation.journal
         self.supervisor.turn = turn + 1
@@ -183,7 +183,7 @@ class AgentState:
             yield fact
 
     def observe(self, step: ToolCallStep, result: dict[str, Any]) -> None:
-        """Learns what came of a call, from the journal's row of it."""
+        """Take in the result of a call from its journal row."""
         call, failed = step.call, bool(result["failed"])
         self.supervisor.observe(call, result)
         pictures = self.tools.load_pictures(result)
@@ -193,12 +193,12 @@ class AgentState:
         self.recent = [*self.recent, (call.name, failed)][-_MOST_RECENT:]
 
     def report_turn(self, what: str) -> None:
-        """Tells of a turn, unless it is only walked again."""
+        """Report a turn unless it is replayed."""
         if not self.replaying:
             self.events.end_turn(self.conversation.turn, what, self.memory.interfaces)
 
     def _other_window(self) -> dict[str, Any]:
-        """Another model may go on with the work, or the user may have said how large the window is."""
+        """Return the window if another model continues or the user changed the size."""
         window = self.conversation.model.window
         return {} if window == self.memory.window else {"window": window}
 
@@ -221,4 +221,4 @@ class Ending:
     verification: dict[str, Any]
     detail: str = ""
     feedback: str = ""
-    """What the model would be told, if it went on."""
+    """Message to the model if the work continues."""

@@ -1,4 +1,4 @@
-"""What phase 09 is asked to do, and where it keeps what."""
+"""The assignment of phase 09: plan, limits and settings, and the paths of its files."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from phases.acceptance.hook_registry import MOST_CONTINUES, HookSetting
-from phases.agent.reference_context import ReferenceContext, reference_context_of
 from phases.agent.tools.files import find_parse_fault
+from phases.agent.tools.reference import ReferenceContext, reference_context_of
 from phases.evidence.bare_python import make_bare_python
 from phases.llm.model import Model, as_model
 from phases.reproduction.declared import NAME as EXPERIMENTS
 from phases.reproduction.declared import parse_declared
 from phases.sandbox.box import Box, limits_from, with_machine
-from phases.sandbox.commands import kind_of_sandbox
-from phases.workspace.data_sets import provide_data
 from phases.workspace.packages import ALLOWED, PackageRules, package_rules
 from phases.workspace.task_paths import TaskPaths, task_paths
 from pipeline.base.files import read_bytes
@@ -35,7 +33,7 @@ class Assignment(NamedTuple):
     """The kind of sandbox that commands run in."""
     limits: Mapping[str, Any]
     breach: Callable[[Mapping[str, Any], Any], str | None]
-    """Why a value does not fit a JSON schema, or None."""
+    """Returns why a value breaks a JSON schema, or None."""
     parse_plan: Callable[[bytes], dict[str, Any]]
     """A plan of before. Raises PipelineError where it breaks its schema."""
     parse_supervision: Callable[[bytes], dict[str, Any]]
@@ -43,12 +41,12 @@ class Assignment(NamedTuple):
     version: int
     """Of the phase: another version does not go on with the journal of this one."""
     packages: PackageRules | None = None
-    """Where the plan's packages come from, where they may be installed; else None."""
+    """Sources of the plan's packages; None if they may not be installed."""
     deadline: float | None = None
     supervisor: str = ""
     """off, adaptive or strict; empty: what the file of the supervision says."""
     shadow: str = ""
-    """Whether supervision only looks on; empty: what its file says."""
+    """Shadow mode of supervision; empty: as in its file."""
     hooks: HookSetting = HookSetting()
     judge: Model | None = None
     """The model that judges the code against the paper; it can only open what looked closed."""
@@ -59,7 +57,7 @@ class Assignment(NamedTuple):
     tell: Callable[[str], None] = lambda text: None
     """Tells the user something that stays on the screen."""
     ask: Callable[[str, Sequence[str]], str | None] = lambda question, options: None
-    """Asks the user: question and options; None where nobody answers."""
+    """Asks the user a question with options; None if there is no answer."""
     find_fault: Callable[[str, str], str] = find_parse_fault
     """Says, from path and text, why a file of the workspace is of no use to what reads it; empty where it is."""
     in_place: Callable[[], None] = lambda: None
@@ -70,7 +68,7 @@ class Assignment(NamedTuple):
         return os.path.basename(os.path.dirname(self.places.workspace))
 
     def make_bare_python(self) -> str:
-        """The environment of commands. A cache that cannot be written does not keep a task from its work. Raises StorageError."""
+        """Return the Python environment of commands, in the task if the cache cannot be written. Raises StorageError."""
         return make_bare_python(self.cache_directory, self.places.python)
 
     def read_paper(self) -> str:
@@ -80,35 +78,35 @@ class Assignment(NamedTuple):
 
     @property
     def command_box(self) -> Box:
-        """What a command of the agent, or a check, may touch and use up; Python and what it reads are not in it yet."""
+        """Return the sandbox of commands and checks: access and limits, without Python and readable paths."""
         box = Box(self.places.workspace, self.sandbox, limits=limits_from(self.limits))
         return with_machine(box, self.limits)
 
     @property
     def is_watched(self) -> bool:
-        """Whether it is looked at which code the tests run and check."""
+        """Return whether test coverage is measured."""
         return bool(self.limits.get("evidence", "on") != "off")
 
     @property
     def mutants(self) -> str:
-        """How many changes are tried for each requirement: off or a number."""
+        """Return the number of mutants for each requirement, or off."""
         return str(self.limits.get("mutants") or "off")
 
     @property
     def require(self) -> str:
-        """The level of evidence that the user demands of each requirement: located, run or guarded; empty: none."""
+        """Return the level of evidence demanded of each requirement: located, run, guarded or empty."""
         return str(self.limits.get("require") or "")
 
     @property
     def turn_limit(self) -> int:
-        """How many turns the work may take; 0 for no limit."""
+        """Return the limit on turns; 0: no limit."""
         return int(self.limits.get("max_turns", _MOST_TURNS))
 
 
 def assignment_of(
-    plan: dict[str, Any], digest: str, index: Mapping[str, Any], ctx: Context, version: int
+    plan: dict[str, Any], digest: str, index: Mapping[str, Any], ctx: Context, version: int, *, sandbox: str, data: str
 ) -> Assignment:
-    """What the documents and the context of phase 09 ask for."""
+    """Return what the documents and the context of phase 09 ask for. `data`: the folders that commands may read."""
     contracts = ctx.contracts
     hooks = HookSetting(
         ctx.hooks,
@@ -123,8 +121,8 @@ def assignment_of(
         plan,
         digest,
         task_paths(ctx.paths.root),
-        kind_of_sandbox(str(ctx.settings["sandbox"])),
-        {**ctx.limits, "data": provide_data(plan, ctx).setting},
+        sandbox,
+        {**ctx.limits, "data": data},
         contracts.breach,
         lambda data: dict(contracts.parse("initial_plan.txt", data, writer="an earlier review")),
         lambda data: dict(contracts.parse("supervisor-config.json", data, writer="you")),
@@ -136,7 +134,7 @@ def assignment_of(
         hooks=hooks,
         judge=_judge_of(ctx),
         cache_directory=ctx.cache_directory,
-        library=reference_context_of(index, ctx.paths.root, ctx.cache_directory),
+        library=reference_context_of(index, ctx.paths.root, ctx.cache_directory, ctx.environment),
         tell=ctx.tell,
         ask=ctx.ask,
         find_fault=partial(_find_fault, plan, contracts),

@@ -47,14 +47,14 @@ class Explorers:
     clean: Callable[[Any], Any]
     """Takes out of results what may be in no file."""
     pictures: PictureStore | None = None
-    """What the model was shown; None where it sees none."""
+    """Pictures shown to the model; None if it takes none."""
     around: Callable[..., dict[str, Any]] = lambda call, turn, do: do()
     """Runs the hooks of the user around a call: the call, its turn, and what does it in; its result out."""
     _step: ContextVar[str] = field(default_factory=lambda: ContextVar("step", default=""))
 
     @property
     def step(self) -> str:
-        """Names the call that starts the next one, the same before and after a kill; each thread has its own."""
+        """Return the name of the call that starts the next sub-agent; stable across kills, one for each thread."""
         return self._step.get()
 
     @step.setter
@@ -72,7 +72,7 @@ class Explorers:
         )
 
     def explore(self, description: str, prompt: str) -> str:
-        """The answer to one question. Raises ToolError where there is none."""
+        """Return the answer to one question. Raises ToolError if there is none."""
         self.in_place()
         make_directory(self.directory)
         step, thread = self.step, f"explore-{self.step}"
@@ -98,7 +98,7 @@ class _HookedToolbox(NamedTuple):
 
 
 def _find_answer(conversation: Conversation, box: _HookedToolbox, notes: Notes, prompt: str, description: str) -> str:
-    """Asks until there is an answer in words. Older results make way where the transcript would not fit any more."""
+    """Ask until there is an answer in words; drop older results if the transcript grows too long."""
     messages = [Message("system", _SYSTEM), Message("user", prompt)]
     digest = digest_of(prompt)
     room = conversation.model.window - most_tokens(conversation.model.window)
@@ -137,7 +137,9 @@ def _run_calls(
     for call in calls:
         key = {"turn": conversation.turn, "call": call.id}
         # A sub-agent only reads, so a power cut may take its records (decision 44).
-        row = conversation.journal.replay_or_record("result", key, partial(box.answer, call), durable=False)
+        row = conversation.journal.replay("result", key)
+        if row is None:
+            row = conversation.journal.record("result", key, box.answer(call), durable=False)
         notes.learn(row["seen"])
         shown = box.pictures.load(row["pictures"]) if box.pictures and "pictures" in row else ()
         results.append(Message("tool", ("error: " if row["failed"] else "") + row["text"], (), call.id, pictures=shown))

@@ -1,4 +1,4 @@
-"""From an approved plan to the documents of phase 09: sets the run up, lets it work, then reads what is on the disk."""
+"""Carry out an approved plan: set up the run, let it work, then write its documents from the disk."""
 
 from __future__ import annotations
 
@@ -10,18 +10,15 @@ from typing import Any
 
 from phases.acceptance.checks.missing_programs import missing_programs
 from phases.acceptance.stop_reasons import ACCEPTED, HOOK_TAMPERED, STUCK, describe_reason
-from phases.acceptance.todo_list.todos import plan_todos, todo_rows
+from phases.acceptance.todos import plan_todos, todo_rows
 from phases.acceptance.tool_hooks import read_subagents
 from phases.agent.acceptance_setup import Acceptance, build_acceptance, notify_hooks
 from phases.agent.agent_state import AgentEvents, AgentState, Ending, RunTodos, Supervisor, Unsupervised
 from phases.agent.assignment import Assignment
-from phases.agent.earlier_code import OFFLINE, restore_missing
 from phases.agent.explore import Explorers
-from phases.agent.given_code import GivenCode
-from phases.agent.kernel_setting import is_unsupervised, read_wanted
 from phases.agent.loop import run_loop
 from phases.agent.memory import Memory
-from phases.agent.reference_context import excerpts_shown, group_by_file
+from phases.agent.offline_model import GivenCode
 from phases.agent.reports import (
     Progress,
     ProgressReporter,
@@ -31,13 +28,12 @@ from phases.agent.reports import (
     summary_document,
 )
 from phases.agent.rewind import finish_rewind
-from phases.agent.session import Session, begin_session
+from phases.agent.session import OFFLINE, Session, begin_session, is_unsupervised, read_wanted, restore_missing
 from phases.agent.tool_runner import ToolRunner
-from phases.agent.tools.add_package import add_package_tool, packages_added
 from phases.agent.tools.ask_user import ask_user_tool, questions_in
-from phases.agent.tools.commands import bash_tool, job_tool
+from phases.agent.tools.commands import add_package_tool, bash_tool, job_tool, packages_added
 from phases.agent.tools.files import file_tools
-from phases.agent.tools.reference import reference_tool
+from phases.agent.tools.reference import excerpts_shown, group_by_file, reference_tool
 from phases.agent.tools.search import search_tools
 from phases.agent.tools.todos import todo_tool
 from phases.agent.tools.toolbox import Notes, Tool, Toolbox
@@ -49,11 +45,11 @@ from phases.llm.ledger import Ledger
 from phases.llm.model import Model, as_model, sees_pictures, tokens_of
 from phases.llm.pictures import PictureStore
 from phases.llm.redaction import redact_value
+from phases.planning.plan_words import is_python, pip_packages
 from phases.reproduction.attempts import open_attempt
 from phases.sandbox.box import Box
 from phases.sandbox.devices import AUTO, describe_cards, find_devices
 from phases.sandbox.devices import NONE as GPU_NONE
-from phases.sandbox.installs import is_python, pip_packages
 from phases.workspace.command_runner import CommandRunner
 from phases.workspace.jobs import Jobs, jobs_on_record
 from phases.workspace.manifest import tree_digest
@@ -100,7 +96,7 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     supervision = "off" if isinstance(state.supervisor, Unsupervised) else "on"
     files = f"{len(session.write)} of {len(session.planned)} planned files"
     logger.info("{} is to write {}; supervision: {}; sandbox: {}", model.name, files, supervision, box.kind)
-    _tell_beforehand(assignment, session, missing)
+    _tell_beforehand(assignment, missing)
     if not session.journal.replaying:
         snapshot.clear()  # of other work: it must not be gone back to
         commands.jobs.forget()
@@ -122,10 +118,10 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
 
 
 def _refuse_without_model(plan: Mapping[str, Any], model: Model) -> None:
-    """Raise Incomplete where rules have no scaffold for the language."""
+    """Raise Incomplete if the plan's language has no scaffold by rules."""
     if model.name == OFFLINE and not is_python(plan):
-        told = f"code in {plan['language']} needs a model; continue with --model PROVIDER:NAME"
-        raise Incomplete(told, stop_reason="needs_model", report={"scaffold": True})
+        message = f"code in {plan['language']} needs a model; continue with --model PROVIDER:NAME"
+        raise Incomplete(message, stop_reason="needs_model", report={"scaffold": True})
 
 
 def _tell(progress: Progress, assignment: Assignment, text: str) -> None:
@@ -146,7 +142,7 @@ def _build_box(assignment: Assignment, bare: str, packages: Packages) -> Box:
 def _documents(
     assignment: Assignment, session: Session, state: AgentState, ending: Ending, packages: Packages, *, scaffold: bool
 ) -> dict[str, Any]:
-    """What the work came to, by the short names of the documents."""
+    """Return the documents by their short names."""
     plan, workspace = assignment.plan, Workspace(assignment.places.workspace)
     checked = ending.verification
     # What a check saw is true of the tree that it saw, and of no other.
@@ -219,7 +215,7 @@ def build_state(
 def _own_tools(
     assignment: Assignment, session: Session, ledger: Ledger, commands: CommandRunner, todo_list: RunTodos
 ) -> list[Tool]:
-    """The tools that no sub-agent has."""
+    """Return the tools that sub-agents lack."""
     # A list of todos is answered, not kept, here: the run keeps it when the answer is on record.
     todos = todo_tool(lambda: todo_list.todos)
     asks = ask_user_tool(ledger.leave_out(assignment.ask), lambda: questions_in(session.journal.all_rows()))
@@ -236,7 +232,7 @@ def _own_tools(
 
 
 def _package_tools(assignment: Assignment, session: Session, commands: CommandRunner) -> list[Tool]:
-    """AddPackage, where packages of Python may be installed."""
+    """Return AddPackage if Python packages may be installed."""
     if assignment.packages is None or assignment.limits.get("python") or not is_python(assignment.plan):
         return []
 
@@ -271,7 +267,7 @@ def _choose_supervisor(
 def _work_to_ending(
     state: AgentState, assignment: Assignment, workspace: Workspace, commands: CommandRunner, missing: Sequence[str]
 ) -> Ending:
-    """Lets it work to an ending. Whatever else comes is passed on, and kernel-report.json says it."""
+    """Run the loop to an ending; write kernel-report.json on any other exit."""
     once_more = isinstance(state.conversation.model, GivenCode) and state.replaying
     programs = list(missing_programs(assignment.plan, commands.box))
     state.holds = (lambda ending: False) if once_more else partial(_is_current, workspace, commands, missing, programs)
@@ -288,7 +284,7 @@ def _work_to_ending(
 def _install_packages(
     assignment: Assignment, bare: str, tell: Callable[[str], None], added: Sequence[str] = ()
 ) -> Packages:
-    """Installs what the plan names and the agent added, where that is allowed; or it is in the user's own environment."""
+    """Install the packages of the plan and the agent where allowed, or use the user's own environment."""
     wanted = (*pip_packages(assignment.plan), *added)
     if own := str(assignment.limits.get("python") or ""):
         tell(f"commands use the packages in {own}")
@@ -304,11 +300,11 @@ def _install_packages(
     return packages
 
 
-def _tell_beforehand(assignment: Assignment, session: Session, missing: Sequence[str]) -> None:
-    """What the user should know before anything is paid for."""
+def _tell_beforehand(assignment: Assignment, missing: Sequence[str]) -> None:
+    """Tell the user about missing packages, graphics cards and user tests before anything is paid for."""
     if missing:
-        told = "what needs it cannot be checked" if len(missing) == 1 else "what needs them cannot be checked"
-        assignment.tell(f"{describe_missing(missing)}: {told}; {ALLOW} installs the plan's packages")
+        effect = "what needs it cannot be checked" if len(missing) == 1 else "what needs them cannot be checked"
+        assignment.tell(f"{describe_missing(missing)}: {effect}; {ALLOW} installs the plan's packages")
     box = assignment.command_box
     if box.gpu == GPU_NONE and (cards := describe_cards(find_devices(AUTO))):
         assignment.tell(f"a graphics card is here ({cards}), and commands do not see it: --gpu auto lets them use it")
@@ -321,24 +317,24 @@ def _tell_beforehand(assignment: Assignment, session: Session, missing: Sequence
 def _tell_expected(state: AgentState, assignment: Assignment, session: Session, tell: Callable[[str], None]) -> None:
     talk, begins = state.conversation, not session.journal.rows()
     work = expected_work(assignment.plan, session.write, is_reviewed=assignment.judge is not None)
-    if told := talk.ledger.expect(work, session.journal.run, talk.model, begins=begins):
-        tell(told)
+    if message := talk.ledger.expect(work, session.journal.run, talk.model, begins=begins):
+        tell(message)
 
 
 def _with_files(error: Paused | Incomplete, assignment: Assignment, workspace: Workspace) -> Paused | Incomplete:
-    """The same, with what is written so far."""
+    """Return the error with the number of files written so far."""
     done, total = count_written(workspace, assignment.plan)
-    told = f"{done} of {total} files written; {error}"
+    message = f"{done} of {total} files written; {error}"
     if isinstance(error, DryRun):
         return error
     if isinstance(error, Paused):
-        return Paused(told, stop_reason=error.stop_reason, flag=error.flag)
+        return Paused(message, stop_reason=error.stop_reason, flag=error.flag)
     report = {"files": {"planned": total, "written": done, "missing": []}, "verified": False}
-    return Incomplete(told, stop_reason=error.stop_reason, report=report)
+    return Incomplete(message, stop_reason=error.stop_reason, report=report)
 
 
 def _in_report(ending: Ending) -> str:
-    """The ending as kernel-report.json names it: work that no check has looked at is never called done."""
+    """Return the ending for kernel-report.json, which never calls unchecked work done."""
     if ending.stop_reason == ACCEPTED:
         return "model_done" if ending.verification["verified"] else "completed_unverified"
     return "stuck_cycle" if ending.stop_reason == STUCK else ending.stop_reason
@@ -347,7 +343,7 @@ def _in_report(ending: Ending) -> str:
 def _is_current(
     workspace: Workspace, commands: CommandRunner, missing: Sequence[str], programs: Sequence[str], ending: Ending
 ) -> bool:
-    """Whether a verdict is still about this tree, in this sandbox, with these packages and programs."""
+    """Return whether a verdict applies to the present tree, sandbox, packages and programs."""
     boxed = ending.stop_reason != HOOK_TAMPERED  # then nothing was run
     same_box = not boxed or ending.verification["sandbox"] == commands.box.kind
     # Another set of packages may let checks run that could not, so the same tree is judged once more.

@@ -1,4 +1,4 @@
-"""What other files need to know of a written file: its interface, read from the syntax tree in a few lines."""
+"""Extract the interface of a written file in a few lines, from its syntax tree."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TOP_LEVEL = re.compile(
     r"|union|interface|type|trait|impl|fn|func|def|module|namespace|const|let|var|using|typedef)\b|module\.exports|#define\b"
     r"|[A-Za-z_][\w:<>,*& ]{0,80}\()"
 )
-"""How a line begins that defines something at the top of a file, in languages that are not parsed."""
+"""Start of a line that defines a top-level symbol, in languages that are not parsed."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -45,7 +45,7 @@ def interface_of(path: str, source: str) -> str:
 
 
 def state_of(workspace: Workspace, path: str) -> dict[str, Any]:
-    """A planned file as the transcript keeps it: its `interface`, and whether it is `sound`."""
+    """Return the `interface` of a planned file, and whether it is `sound`."""
     fault = planned_file_fault(workspace, path)
     if fault:
         return {"sound": False, "interface": f"{path} is not usable: {fault}"}
@@ -61,14 +61,14 @@ def interfaces_of(workspace: Workspace, paths: Sequence[str]) -> dict[str, Any]:
 
 
 def outline_of(interface: str) -> str:
-    """An interface cut down to its first line and the names that it defines."""
+    """Return the first line of an interface and the names that it defines."""
     first, *rest = interface.split("\n")
     names = [match.group(1) for line in rest if (match := _DEFINES.match(line))]
     return f"{first[:200]}\ndefines {', '.join(names)}"[:1000] if names else first[:200]
 
 
 def _outline_other(path: str, source: str) -> str:
-    """Of a file that is no Python, or does not parse."""
+    """Return the outline of a file that is not Python or does not parse."""
     first = next((line for line in source.split("\n", 50) if line.strip()), "")
     size = f"{source.count(chr(10)) + bool(source and not source.endswith(chr(10)))} lines, {len(source):,} characters"
     note = ", does not parse" if path.endswith((".py", ".pyi")) else ""
@@ -85,22 +85,24 @@ def _defining_lines(path: str, source: str) -> list[str]:
         return [line for line in source.split("\n") if line.strip()]
     if not _CODE.fullmatch(ending):
         return []
-    found = [(len(match[1]), line) for line in source.split("\n") if (match := _TOP_LEVEL.match(line[:_LONGEST_SIGNATURE]))]
-    depths = Counter(depth for depth, _ in found)
+    defining = [
+        (len(match[1]), line) for line in source.split("\n") if (match := _TOP_LEVEL.match(line[:_LONGEST_SIGNATURE]))
+    ]
+    depths = Counter(depth for depth, _ in defining)
     top = min((depth for depth, count in depths.items() if count > 1), default=0)
-    return [line for depth, line in found if depth <= top]
+    return [line for depth, line in defining if depth <= top]
 
 
 def _bound_lines(head: str, lines: list[str]) -> str:
-    kept, room = [one_line(head, 300)], LARGEST - _ROOM_FOR_THE_REST - 300
+    shown_lines, room = [one_line(head, 300)], LARGEST - _ROOM_FOR_THE_REST - 300
     for number, line in enumerate(lines):
         shown = escape_text(line)
         room -= len(shown) + 1
         if room < 0:
-            kept.append(f"# … {len(lines) - number} lines more are left out here")
+            shown_lines.append(f"# … {len(lines) - number} lines more are left out here")
             break
-        kept.append(shown)
-    return "\n".join(kept)
+        shown_lines.append(shown)
+    return "\n".join(shown_lines)
 
 
 def _doc_line(node: ast.Module | ast.ClassDef | _Function, indent: str) -> list[str]:
@@ -109,7 +111,7 @@ def _doc_line(node: ast.Module | ast.ClassDef | _Function, indent: str) -> list[
 
 
 def _import_lines(tree: ast.Module) -> Iterator[str]:
-    """What is imported from the workspace, and from packages; the standard library is left out."""
+    """Yield the imports from the workspace and from packages, without the standard library."""
     for node in tree.body:
         if isinstance(node, ast.ImportFrom):
             if node.level or (node.module or "").partition(".")[0] not in sys.stdlib_module_names:
@@ -121,7 +123,7 @@ def _import_lines(tree: ast.Module) -> Iterator[str]:
 
 
 def _symbol_lines(body: Iterable[ast.stmt], indent: str) -> Iterator[str]:
-    """What is public, and methods that Python itself calls."""
+    """Yield public symbols and the methods that Python calls."""
     for node in body:
         if isinstance(node, ast.ClassDef | _Function) and _is_private(node.name):
             continue
@@ -140,7 +142,7 @@ def _is_private(name: str) -> bool:
 
 
 def _branch_body(node: ast.If | ast.Try) -> Iterator[ast.stmt]:
-    """What a module defines under a condition; one level, because what is deeper is rarely an interface."""
+    """Yield definitions under a condition, one level deep."""
     handlers = [child for row in node.handlers for child in row.body] if isinstance(node, ast.Try) else []
     for child in (*node.body, *handlers, *node.orelse):
         if not isinstance(child, (ast.If, ast.Try)):
@@ -169,7 +171,7 @@ def _class_lines(node: ast.ClassDef, indent: str) -> Iterator[str]:
 
 
 def _field_lines(node: ast.ClassDef, indent: str) -> Iterator[str]:
-    """The public attributes that __init__ gives to self."""
+    """Yield the public attributes set in __init__."""
     starts = [child for child in node.body if isinstance(child, _Function) and child.name == "__init__"]
     for statement in starts[0].body if starts else ():
         targets: Sequence[ast.expr]
@@ -195,7 +197,7 @@ def _value_line(node: ast.Assign | ast.AnnAssign, indent: str) -> Iterator[str]:
 
 
 def _signature_of(given: ast.arguments) -> str:
-    """All of the arguments with annotations and defaults, those that are too long as an ellipsis."""
+    """Return the signature with annotations and defaults; long ones become an ellipsis."""
     if len(given.posonlyargs) + len(given.args) + len(given.kwonlyargs) > _MOST_ARGUMENTS:
         return "…"
 
@@ -226,7 +228,7 @@ def _is_long(node: ast.expr | ast.stmt | ast.keyword) -> bool:
 
 
 def _unparse(node: ast.AST, most: int) -> str:
-    """A node as Python on one line; what is too long, or nested too deeply to be written, is an ellipsis."""
+    """Return a node as Python on one line; an ellipsis if it is too long or too deep."""
     if isinstance(node, ast.expr | ast.stmt | ast.keyword) and getattr(node, "end_lineno", None) and _is_long(node):
         return "…"
     try:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from phases.acceptance.checks.readme_commands import README
-from phases.agent.given_code import GivenCode
+from phases.acceptance.checks.test_runs import README
+from phases.agent.offline_model import GivenCode
 from phases.agent.review_question import (
     DELIVERY,
     MOST_CHARACTERS,
@@ -108,12 +108,12 @@ class Judge:
         Raises PhaseError if the model cannot be asked, Paused at a limit.
         """
         sources, (paper, is_request) = read_sources(workspace), read_paper(self.paper)
-        found = find_items(self.plan, sources, evidence, tried=tried, is_request=is_request)
-        items, requests = [item for item in found if item.code], self.plan.get("user_requests", ())
+        all_items = find_items(self.plan, sources, evidence, tried=tried, is_request=is_request)
+        items, requests = [item for item in all_items if item.code], self.plan.get("user_requests", ())
         digests = {str(item.row["id"]): digest_item(item, sources) for item in items}
         known = self._known = self._read_verdicts() if self._known is None else self._known
         stale = [item for item in items if digests[item.row["id"]] not in known]
-        last = {name: said.file for name, said in self._before.items()}
+        last = {name: verdict.file for name, verdict in self._before.items()}
         stale = [with_file(item, last.get(item.row["id"], ""), sources) for item in stale]
         is_asked = type(self.model) is not GivenCode  # else what it said before is known, and nobody is there to ask
         room, is_first = min(MOST_CHARACTERS, self.model.window), 2 * len(stale) > len(items)
@@ -124,7 +124,7 @@ class Judge:
             shown = {str(item.row["id"]): digests[item.row["id"]] for item in batch}
             question = build_question(batch, paper, sources, requests=requests, tried=tried, is_first=is_first)
             given = self._ask(label, shown, question)
-            known |= {shown[name]: said for name, said in given.items()}
+            known |= {shown[name]: verdict for name, verdict in given.items()}
         judgements = dict[str, Judgement]()
         for item in items:
             if judgement := known.get(digests[item.row["id"]]):
@@ -157,7 +157,9 @@ class Judge:
                 for reply in replies:
                     if (reply["outcome"], reply["model"]) == (OK, self.model.name):
                         judged, _ = self._parse(reply["text"])
-                        known |= {shown[name]: said for name, said in _single_verdicts(judged, shown.keys()).items()}
+                        known |= {
+                            shown[name]: judgement for name, judgement in _single_verdicts(judged, shown.keys()).items()
+                        }
         return known
 
     def _name_question(self, digest: str) -> str:
@@ -205,7 +207,7 @@ class Judge:
         return given
 
     def _parse(self, text: str) -> tuple[list[Row], str]:
-        """The rows of a reply, or what is wrong with it."""
+        """Return the rows of a reply, or its fault."""
         try:
             value = parse_json(text[text.find("{") : text.rfind("}") + 1].encode("utf-8", "replace"))
         except FormatError as error:
@@ -222,7 +224,7 @@ def _read_replies(path: str) -> tuple[Mapping[str, str], list[Row]]:
 
 
 def _single_verdicts(rows: Sequence[Row], wanted: Set[str]) -> dict[str, Judgement]:
-    """The verdicts that were asked for, without those that contradict each other."""
+    """Return the requested verdicts, without contradictory ones."""
     counts = Counter(name for name, _ in {(row["id"], row["verdict"]) for row in rows})
     return {
         row["id"]: Judgement(row["verdict"], _clean(row.get("file", "")), row.get("line", 0), _clean(row["sentence"]))

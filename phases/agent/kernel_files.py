@@ -17,7 +17,7 @@ CONFIG, EVENTS, GRAPH, CHECKPOINT = (
 )  # fmt: skip
 SNAPSHOTS, REQUEST = "snapshots", "take-over"
 OWN = (EVENTS, GRAPH, CHECKPOINT, SNAPSHOTS)
-"""What one run writes: set aside when another begins. The settings are the user's, and stay."""
+"""Files of one run, set aside when another begins. The settings are the user's and stay."""
 
 
 class KernelFiles:
@@ -37,23 +37,23 @@ class KernelFiles:
     # But for the report nothing here is synced: what can be made again from the journal need not be waited for (decision 55).
 
     def request(self) -> bool:
-        """Whether the user asked for a takeover."""
+        """Return whether the user asked for a takeover."""
         return os.path.isfile(self._path(REQUEST))
 
     def request_is_met(self) -> None:
-        """Takes the request away, once it is on record."""
+        """Remove the request once it is on record."""
         self._try(REQUEST, lambda: os.unlink(self._path(REQUEST)))
 
     def last_stop(self) -> str:
-        """Why the run before ended, as far as its report says so."""
+        """Return the stop reason in the report of the last run; empty if there is none."""
         try:
-            told = json.loads(read_bytes(self._report)) if os.path.lexists(self._report) else {}
+            report = json.loads(read_bytes(self._report)) if os.path.lexists(self._report) else {}
         except (PipelineError, OSError, ValueError):
             return ""
-        return str(told.get("stopReason", "")) if isinstance(told, dict) else ""
+        return str(report.get("stopReason", "")) if isinstance(report, dict) else ""
 
     def note(self, lines: Sequence[Mapping[str, Any]]) -> None:
-        """Adds lines to the event log, each under its `seq`; those that an earlier run wrote are not written again."""
+        """Append lines to the event log, each with its `seq`; skip those of an earlier run."""
         new = [line for line in lines if line["seq"] > self._written]
         if new:
             now = int(time.time() * 1000)
@@ -69,12 +69,12 @@ class KernelFiles:
             self._graph = data
 
     def checkpoint(self, checkpoint: Mapping[str, Any]) -> None:
-        """Writes the checkpoint, on one line: it is large, for programs, and indenting costs ten times as much."""
+        """Write the checkpoint on one line: it is large, and indenting costs ten times as much."""
         data = row_line(checkpoint) + b"\n"
         self._try(CHECKPOINT, lambda: write_without_sync(self._ready(CHECKPOINT), data))
 
     def snapshot(self, snapshot: Mapping[str, Any]) -> None:
-        """Writes what a takeover found in the workspace."""
+        """Write the workspace snapshot of a takeover."""
         self._try(SNAPSHOTS, lambda: make_directory(self._ready(SNAPSHOTS)))
         name = os.path.join(SNAPSHOTS, f"{snapshot['snapshotId']}.json")
         self._try(name, lambda: write_without_sync(self._ready(name), _json_bytes(snapshot)))
@@ -105,27 +105,29 @@ class KernelFiles:
             if not self._told:
                 self._tell(f"supervision cannot keep its files: {error}")
             self._told = True
-            self._lost.setdefault(name, error if isinstance(error, StorageError) else storage_error("write", name, error))
+            self._lost.setdefault(
+                name, error if isinstance(error, StorageError) else storage_error("write", name, error)
+            )
         else:
             if name != EVENTS:  # a later line does not bring back one that was lost
                 self._lost.pop(name, None)
 
     def _count(self) -> None:
-        """How many lines the event log has. A line that a crash tore is written again."""
+        """Count the lines of the event log, without one torn by a crash."""
         if os.path.lexists(self._path(EVENTS)):
             drop_torn_tail(self._path(EVENTS))
             self._written = read_bytes(self._path(EVENTS)).count(b"\n")
 
 
 def set_kernel_aside(directory: str, report: str) -> None:
-    """Makes room for the files of another run."""
+    """Set the files of an earlier run aside."""
     for path in (*(os.path.join(directory, name) for name in OWN), report):
         if os.path.lexists(path):
             set_aside(path)
 
 
 def read_settings(directory: str, parse: Callable[[bytes], Any]) -> tuple[dict[str, Any] | None, str]:
-    """The content of supervisor-config.json: {} where there is none; None, and what is wrong, for one that cannot be used."""
+    """Return supervisor-config.json and its fault: {} if there is no file, None if it cannot be used."""
     path = os.path.join(directory, CONFIG)
     if not os.path.lexists(path):
         return {}, ""
@@ -136,7 +138,7 @@ def read_settings(directory: str, parse: Callable[[bytes], Any]) -> tuple[dict[s
 
 
 def unusable_text(directory: str, why: str) -> str:
-    """The one wording for settings that supervise nobody."""
+    """Return the message about settings that cannot be used."""
     return f"{why}; the agent is not supervised until {os.path.join(directory, CONFIG)} is mended or removed"
 
 

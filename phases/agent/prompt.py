@@ -1,17 +1,14 @@
-"""What the model is told: its task, the approved plan as data, and what the file at hand needs."""
+"""Prompt of the implementer: its task, the rules for code, and what the current file needs."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from phases.agent.cited_sections import Section, cited_sections
-from phases.llm.model import Message, tokens_of
-
-if TYPE_CHECKING:  # the offline model, which commands load that run nothing, reads prompts and needs no session
-    from phases.agent.session import Session
+from phases.llm.model import Message
+from phases.planning.plan_words import language_of
 
 _SHORT_RESULT = 60
 """In tokens: an answer that is no longer is left as it is."""
@@ -53,7 +50,7 @@ _OF_REQUEST = """\
 _README_OF_PAPER = "which part of the paper is where, contradictions between its text, figures and tables, "
 _LOCATED = "Code is refused unless every requirement is located: cite each by its id in the docstring or comment of what meets it"
 _RUN = f"{_LOCATED}; and a passing test must run that code"
-_REQUIRED = {
+REQUIRED = {
     "located": f"{_LOCATED}.",
     "run": f"{_RUN}.",
     "guarded": f"{_RUN}, and fail under most of a few small changes to it.",
@@ -64,7 +61,7 @@ def build_system(plan: Mapping[str, Any], *, is_request: bool = False, has_refer
     """Return the system prompt: what holds for the plan's language, its source and its experiments, each rule once."""
 
     source = "request" if is_request else "paper"
-    imports = "modules import, a program answers --help, " if _base_language(plan) == "Python" else ""
+    imports = "modules import, a program answers --help, " if language_of(plan) == "Python" else ""
     return f"""{describe_work(plan, is_request=is_request)}, with tools. Paths are relative to the workspace, which may hold \
 earlier work.
 
@@ -98,7 +95,7 @@ def describe_work(plan: Mapping[str, Any], *, is_request: bool) -> str:
 def code_rules(plan: Mapping[str, Any], *, is_request: bool) -> str:
     """Return the rules for code, delivery and experiments, which hold whatever tools the model has."""
     of_paper = "" if is_request else _README_OF_PAPER
-    packaging = _PACKAGING.get(_base_language(plan), _USUAL)
+    packaging = _PACKAGING.get(language_of(plan), _USUAL)
     experiments = EXPERIMENTS if plan.get("expected_results") else ""
     return f"""\
 - No placeholders, and nothing hard-coded to please a test.
@@ -113,51 +110,10 @@ Delivery, also where the plan does not list it:
   words, not its ids.{experiments}"""
 
 
-def _base_language(plan: Mapping[str, Any]) -> str:
-    from phases.sandbox.installs import (
-        language_of,  # imported here: it brings sockets, and the offline model needs none
-    )
-
-    return language_of(plan)
-
-
-def first_messages(plan: Mapping[str, Any], begun: Session, room: int, request: str = "") -> list[Message]:
-    """Return the transcript before the first turn: the system prompt, and one JSON object with the plan and what to write.
-
-    `request` is the text of a request in plain words; empty for a paper.
-    """
-    machine = {"machine": begun.machine} if begun.machine else {}
-    required = {"required_by_the_user": _REQUIRED[begun.require]} if begun.require else {}
-    asked = {"request": _fit_request(request, room // 4)} if request else {}
-    write = {"write": list(begun.write), **({"may_need_a_change": list(begun.may_change)} if begun.may_change else {})}
-    beside = {**asked, **write, "packages_installed": list(begun.packages), **machine, **required}
-    plan = _with_named_results(plan)
-    whole = json.dumps({"plan": plan, **beside}, ensure_ascii=False)
-    if tokens_of(whole) > room // 2:
-        whole = json.dumps({"plan": _without_quotes(plan), **beside}, ensure_ascii=False)
-    system = build_system(plan, is_request=bool(request), has_references=begun.references is not None)
-    return [Message("system", system), Message("user", whole)]
-
-
-def _fit_request(request: str, room: int) -> str:
-    """Return a request, or as much of a long one as this many tokens of three bytes hold and where the rest is."""
-    kept = request.encode("utf-8", "replace")[: 3 * room].decode("utf-8", "ignore")
-    return request if kept == request else f"{kept} … (whole: ../paper.md, {len(request):,} characters)"
-
-
-def _with_named_results(plan: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the plan with its results as ids and labels, by table: the figures are targets that no code may hold."""
-    tables: dict[str, list[str]] = {}
-    for row in plan.get("expected_results", ()):
-        told = [row["row"], row["column"], *(row[name] for name in ("metric", "condition", "unit") if row.get(name))]
-        tables.setdefault(row["table"], []).append(f"{row['id']}: {', '.join(told)}")
-    return {**plan, "expected_results": tables} if tables else plan
-
-
 def parse_first_messages(messages: Sequence[Message]) -> tuple[dict[str, Any], list[str]]:
-    """The plan that a transcript began with, and the files that are to be written."""
-    told = json.loads(messages[1].text)
-    return dict(told["plan"]), list(told["write"])
+    """Return the plan at the beginning of a transcript, and the files to write."""
+    content = json.loads(messages[1].text)
+    return dict(content["plan"]), list(content["write"])
 
 
 def describe_next_file(
@@ -169,9 +125,9 @@ def describe_next_file(
     helps: Sequence[Mapping[str, Any]] = (),
     changed: Sequence[str] = (),
 ) -> str:
-    """What the next file is for, with everything that the paper demands of it, and what of other people's code helps.
+    """Describe the next file, its requirements, and reference code that helps.
 
-    `there`: it was written from an earlier plan; `changed` says what is other in this one.
+    `there`: it was written from an earlier plan; `changed` lists the differences.
     """
     row: Mapping[str, Any] = next((row for row in plan["file_structure"] if row["path"] == path), {})
     wanted = set(row.get("implements", []))
@@ -194,46 +150,16 @@ def describe_next_file(
 
 
 def _changes_for(path: str, wanted: set[str], changed: Sequence[str]) -> list[str]:
-    """What another plan changed for a file: the lines that name it or what it implements; all, where none does."""
+    """Return the changes that name a file or what it implements; all if none does."""
     own = [line for line in changed if path in line or wanted & {*re.findall(r"\b[A-Z]\d+\b", line)}]
     return own or list(changed)
 
 
-def describe_sections(
-    plan: Mapping[str, Any], path: str, sections: Sequence[Section], room: int, above: Collection[str] = ()
-) -> tuple[str, frozenset[str]]:
-    """The sections of the paper that the next file's requirements cite, empty where there are none; and their titles.
-
-    `above`: titles of sections that the transcript shows already.
-    """
-    row: Mapping[str, Any] = next((row for row in plan["file_structure"] if row["path"] == path), {})
-    wanted = set(row.get("implements", []))
-    new = [section for section in sections if section.title not in above]
-    shown, left_out = cited_sections(new, [one for one in plan["requirements"] if one["id"] in wanted], room)
-    if not shown and not left_out:
-        return "", frozenset()
-    rest = [f"section {one.title}: sed -n {one.first},{one.last}p ../paper.md" for one in left_out]
-    told = {"paper": [one.text for one in shown], **({"too_long_to_show": rest} if rest else {})}
-    words = "What these requirements cite of the paper, whole, where it does not stand above already:\n"
-    return words + json.dumps(told, ensure_ascii=False), frozenset(one.title for one in shown)
-
-
 def without_result(message: Message) -> Message:
-    """The answer of a tool, cut down to its first line; any other message as it is."""
+    """Return a tool's answer cut to its first line; any other message as it is."""
     if message.role != "tool" or message.tokens <= _SHORT_RESULT:
         return message
     first = message.text.partition("\n")[0][:200]
     return Message(
         "tool", f"{first}\n(the rest is left out to save room; call again if you need it)", (), message.call_id
     )
-
-
-def _without_quotes(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """The plan in short: a file's own requirements are shown in full when its turn comes."""
-    return {
-        **plan,
-        "requirements": [
-            {"id": row["id"], "kind": row["kind"], "text": row["text"][:160]} for row in plan["requirements"]
-        ],
-        "components": [],
-    }

@@ -1,4 +1,4 @@
-"""What phase 09 says of its work: to a person while it works, and in its documents, which are read from the disk."""
+"""Report the work of phase 09: progress on the screen, and its documents, read from the disk."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from phases.acceptance.attempt_report import deciding_files, read_attempts, summarize_checks
 from phases.acceptance.checks.planned_files import file_problems
 from phases.acceptance.stop_reasons import ACCEPTED, COMPLETED, EXHAUSTED, INCOMPLETE, STATUS, WARNING, describe_reason
-from phases.acceptance.todo_list.todos import find_refused_changes
+from phases.acceptance.todos import find_refused_changes
 from phases.agent.agent_state import Ending
 from phases.agent.assignment import Assignment
 from phases.evidence.traceability import count_evidence, open_requirements
@@ -33,7 +33,7 @@ class ProgressReporter:
     workspace: Workspace
     progress: Progress
     scaffold: bool
-    """Rules wrote it: its stubs are on the last screen, and no refusals that somebody could mend."""
+    """Written by rules: the last screen names its stubs, and refusals are not shown."""
     _turn: int = 0
     _characters: int = 0
 
@@ -65,7 +65,7 @@ class ProgressReporter:
 
 
 def count_written(workspace: Workspace, plan: Mapping[str, Any]) -> tuple[int, int]:
-    """How many planned files are there, and how many are planned."""
+    """Return the number of planned files that exist, and of all planned files."""
     planned = [row["path"] for row in plan["file_structure"]]
     return sum(workspace.exists(path) for path in planned), len(planned)
 
@@ -73,7 +73,7 @@ def count_written(workspace: Workspace, plan: Mapping[str, Any]) -> tuple[int, i
 def implementation_document(
     ending: Ending, workspace: Workspace, plan: dict[str, Any], traced: Mapping[str, Any], *, scaffold: bool = False
 ) -> dict[str, Any]:
-    """implementation.json, but for the counts that only the run knows. `scaffold`: rules wrote it, which mend nothing."""
+    """Return implementation.json without the counts of the run. `scaffold`: written by rules."""
     planned = [row["path"] for row in plan["file_structure"]]
     missing = [path for path in planned if not workspace.exists(path)]
     faults = _why_not_done(ending, workspace, plan, requirement_counts(traced), scaffold=scaffold)
@@ -99,7 +99,7 @@ def implementation_document(
 
 
 def verification_of(ending: Ending, status: str, faults: Sequence[str]) -> dict[str, Any]:
-    """What the checks said, as documents tell it: only what is completed is verified, whatever passed."""
+    """Return the verification for documents: only completed work is verified."""
     if status == COMPLETED or not ending.verification["verified"]:
         return ending.verification
     return {**ending.verification, "verified": False, "why": "; ".join(faults)}
@@ -108,7 +108,7 @@ def verification_of(ending: Ending, status: str, faults: Sequence[str]) -> dict[
 def acceptance_document(
     ending: Ending, verification: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], most: int
 ) -> dict[str, Any]:
-    """acceptance.json: every attempt, from the journal. `verification` is that of implementation.json."""
+    """Return acceptance.json: every attempt in the journal. `verification` is that of implementation.json."""
     return {
         "version": 1,
         "stop_reason": ending.stop_reason,
@@ -122,7 +122,7 @@ def acceptance_document(
 
 
 def report_of(documents: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of report.json that the documents of phase 09 say."""
+    """Return phase 09's part of report.json."""
     done = documents["implementation.json"]
     planned, missing, checked = done["planned"], done["missing"], done["verification"]
     return {
@@ -151,7 +151,7 @@ def requirement_counts(traced: Mapping[str, Any]) -> dict[str, Any]:
 def summary_document(
     interfaces: Mapping[str, str], workspace: Workspace, plan: Mapping[str, Any], plan_sha256: str
 ) -> Markdown:
-    """implement_code_summary.md: what the model is shown of each file that is written, in the plan's order."""
+    """Return implement_code_summary.md: the interface of each written file, in the plan's order."""
     planned = [row["path"] for row in plan["file_structure"]]
     lines = ["# What is written", ""]
     for row in plan["file_structure"]:
@@ -166,12 +166,12 @@ def summary_document(
 def _why_not_done(
     ending: Ending, workspace: Workspace, plan: dict[str, Any], counts: Mapping[str, Any], *, scaffold: bool
 ) -> list[str]:
-    """Why the work is not done: it is not accepted, a file is not there, or a requirement is open."""
+    """Return the faults of the work: not accepted, missing files, open requirements."""
     faults = []
     if problems := file_problems(workspace, plan):
         faults.append("; ".join(problems[:3]))
-    if told := _describe_open(counts):
-        faults.append(told)
+    if stubs := _describe_open(counts):
+        faults.append(stubs)
     # That a scaffold is refused says nothing beyond its stubs, and those are named already.
     if ending.stop_reason != ACCEPTED and not (scaffold and faults and ending.stop_reason == EXHAUSTED):
         faults.append(f"not accepted, {describe_reason(ending.stop_reason)}: {shorten_text(ending.detail, 200)}")
@@ -184,7 +184,7 @@ def _describe_open(counts: Mapping[str, Any]) -> str:
 
 
 def _status_of(ending: Ending, faults: list[str]) -> tuple[str, str]:
-    """The status, and what is doubtful about work that has no fault. (acceptance chain, section 10)"""
+    """Return the status, and the doubt about work without faults. (acceptance chain, section 10)"""
     if ending.stop_reason != ACCEPTED:
         return STATUS[ending.stop_reason], ""
     if faults:

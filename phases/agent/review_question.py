@@ -1,4 +1,4 @@
-"""What a reviewer is asked: requirements with the paper around their quotes, the code and the tests, in as few parts as fit."""
+"""Build the questions for a reviewer: requirements with the paper around their quotes, code and tests."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from phases.acceptance.checks.readme_commands import README, describe_command, describe_exit
-from phases.evidence.demands import demands_of, is_value
-from phases.evidence.locate import find_tests, locate_demands
+from phases.acceptance.checks.test_runs import README, describe_command, describe_exit
+from phases.evidence.locate import demands_of, find_tests, is_value, locate_demands
 from phases.evidence.places import MODULE, TEXT, Place, is_test_file, split_lines
 from phases.llm.model import Message
 from phases.planning.model.material import as_data, strip_invisible
@@ -182,7 +181,7 @@ def _code_of(items: Sequence[Item], sources: Sources, is_first: bool) -> list[Pl
 
 
 def _owner_of(value: Row, demands: Sequence[Row]) -> str:
-    """The requirement whose own sentence states a value; empty where none does."""
+    """Return the requirement whose sentence states a value; empty if there is none."""
     source, quote = value["source"], _letters_of(value["source"]["quote"])
     for row in demands:
         said = (row["text"], row["source"]["quote"])
@@ -273,7 +272,7 @@ def _unframed(name: str, text: str) -> str:
 
 
 def _passages(paper: str, rows: Sequence[Row]) -> Iterator[str]:
-    """What the paper says around each quote, and around each equation that a requirement refers to; each part once."""
+    """Return the paper's text around each quote and cited equation, each part once."""
     pages = {int(mark[1]): mark.start() for mark in PAGE_MARK.finditer(paper)}
     spans = []
     for row in rows:
@@ -311,7 +310,7 @@ def _letters_of(text: str) -> str:
 
 
 def read_paper(path: str) -> tuple[str, bool]:
-    """Return the text of the paper, without the reader's notes above it and what nobody sees, and whether it is a request."""
+    """Return the text of the paper without notes of the reader and invisible text, and whether it is a request."""
     try:
         document = parse_markdown(read_bytes(path))
     except (StorageError, FormatError):

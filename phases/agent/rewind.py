@@ -1,7 +1,7 @@
-"""Going back to an ending that was not accepted: its files, and the journal up to it, take the place of what came after.
+"""Go back to a refused attempt: restore its files and the journal up to it.
 
-All that is to be is made ready first, in a directory of its own, and its last file says so. From then on the way back is a row of
-renames, of which any may be done already: whoever comes next, after a kill, does the rest. What was there is kept as `.prev`.
+A stage directory is prepared first, and its last file decides. From then on the way back is a series of renames, each of
+which may be done already: the next start finishes them after a kill. The replaced files are kept as `.prev`.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ class Rewind(NamedTuple):
     number: int
     turn: int
     last: bool
-    """The ending ended the run, and is judged anew."""
+    """The attempt ended the run and is judged again."""
     suffix: str
-    """What was set aside has this behind its name."""
+    """Suffix of what was set aside."""
     aside: tuple[str, ...]
-    """What was set aside, as paths in the directory of the task."""
+    """Paths set aside, relative to the task directory."""
     names: tuple[str, ...]
-    """All that a rewind is about, whether it was there or not."""
+    """Paths that a rewind replaces, whether they existed or not."""
 
 
 def rewind_to(places: TaskPaths, number: int, in_place: Callable[[], None]) -> Rewind:
-    """Goes back to that ending; or carries that out, where it was cut off. Raises PipelineError where there is no such ending,
-    or no copy of it, and then has changed nothing.
+    """Go back to a refused attempt, or finish going back. Raises PipelineError if there is no such attempt or no copy of it,
+    and then has changed nothing.
     """
     if unfinished_rewind(places) != number:
         repair_tail(places.journal)
@@ -69,18 +69,18 @@ def rewind_to(places: TaskPaths, number: int, in_place: Callable[[], None]) -> R
 
 
 def finish_rewind(places: TaskPaths, in_place: Callable[[], None]) -> Rewind | None:
-    """Carries out a rewind that was decided and cut off; None where there is none."""
+    """Finish a rewind that was cut off; None if there is none."""
     return None if unfinished_rewind(places) is None else _carry_out(places, in_place)
 
 
 def unfinished_rewind(places: TaskPaths) -> int | None:
-    """The ending that a rewind, which was cut off, is to lead to; None where there is none."""
+    """Return the attempt that an interrupted rewind leads to; None if there is none."""
     decided = _read_decision(places)
     return int(decided["number"]) if decided else None
 
 
 def find_refusal(places: TaskPaths, number: int) -> Refusal:
-    """The ending of that number. Raises PipelineError, in words, where it cannot be gone back to."""
+    """Return the attempt with a number. Raises PipelineError if it cannot be restored."""
     task = quote(os.path.basename(os.path.dirname(places.journal)))
     if (unfinished := unfinished_rewind(places)) is not None:
         raise PipelineError(
@@ -108,7 +108,7 @@ def find_refusal(places: TaskPaths, number: int) -> Refusal:
 
 
 def _stage_rewind(places: TaskPaths, refusal: Refusal) -> None:
-    """Puts all that is to be in one directory, and notes there what is to be done with it."""
+    """Stage the restored files in one directory, and write the decision last."""
     stage = os.path.join(places.endings, STAGE)
     remove_leftovers(places.endings)
     make_directory(stage)
@@ -130,7 +130,7 @@ def _stage_rewind(places: TaskPaths, refusal: Refusal) -> None:
 
 
 def _copy_code(refusal: Refusal, workspace: str, target: str) -> None:
-    """The code as it was, with the hooks of the user as they are: those are no work to go back to."""
+    """Stage the code of the attempt, with the user's present hooks."""
     if not back_up_tree(refusal.copy, target):
         raise StorageError(f"cannot copy {refusal.copy}: something in it cannot be read, or the disk is full")
     os.chmod(target, stat.S_IMODE(os.stat(target).st_mode) | stat.S_IRWXU)  # only who may write in a directory moves it
@@ -144,7 +144,7 @@ def _copy_code(refusal: Refusal, workspace: str, target: str) -> None:
 
 
 def _copy_logs(places: TaskPaths, rows: list[dict[str, Any]], stage: str) -> None:
-    """The logs that the story up to there names."""
+    """Stage the hook logs that the journal names up to there."""
     logs = [str(row.get("result", {}).get("log") or "") for row in rows if row["kind"] == "hook"]
     directory = os.path.join(stage, os.path.basename(places.hooks))
     for name in {os.path.basename(log) for log in logs if log}:
@@ -154,7 +154,7 @@ def _copy_logs(places: TaskPaths, rows: list[dict[str, Any]], stage: str) -> Non
 
 
 def _next_header(places: TaskPaths, header: dict[str, Any], turn: int) -> dict[str, Any]:
-    """The header, as one of another run: else what is asked from here on would count as paid for already."""
+    """Return the header as that of another run, so that new questions are not taken for paid ones."""
     begun = header.get("begun", {})
     earlier = [[last, run] for last, run in begun.get(PAID, []) if last < turn]
     paid = [*earlier, [turn, run_of(header, turn)]]
@@ -211,7 +211,7 @@ def _read_decision(places: TaskPaths) -> dict[str, Any] | None:
 
 
 def _names_of(places: TaskPaths) -> tuple[str, ...]:
-    """All that is of one course of the work, as paths in the directory of the task; the journal first."""
+    """Return the paths of one run relative to the task directory, the journal first."""
     task = os.path.dirname(places.journal)
     own = (os.path.join(places.kernel, name) for name in OWN)
     paths = (places.journal, places.workspace, places.explorations, places.hooks, places.snapshot, places.kernel_report)
@@ -223,7 +223,7 @@ def _path_of(places: TaskPaths, name: str) -> str:
 
 
 def _free_suffix(places: TaskPaths) -> str:
-    """One for all of it, so that what belongs together can be told, and moved back."""
+    """Return an unused suffix, the same for all paths, so that they can be moved back together."""
     number, suffix = 1, ".prev"
     while any(os.path.lexists(_path_of(places, name) + suffix) for name in _names_of(places)):
         number += 1

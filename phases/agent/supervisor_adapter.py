@@ -1,42 +1,39 @@
-"""Joins one run with the kernel that supervises it: facts in, texts and stops out, its files kept. What the kernel is told is in
-the journal, so a run that is walked again is supervised in just the same way.
+"""Connect a run to the supervision kernel: facts in, messages and stops out, files kept.
+
+Facts for the kernel are in the journal, so a replay is supervised in the same way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from phases.agent.assignment import Assignment
-from phases.agent.journal_facts import FactExtractor, gate_verdict
-from phases.agent.kernel_files import KernelFiles, unusable_text
-from phases.agent.kernel_setting import OFF, RULES, RULES_KEY, read_wanted
+from phases.agent.kernel_facts import FactExtractor, gate_verdict, read_disk_facts
+from phases.agent.kernel_files import KernelFiles
 from phases.agent.memory import Memory
-from phases.agent.session import Session
+from phases.agent.session import OFF, RULES, RULES_KEY, Session, read_wanted
 from phases.agent.tools.toolbox import ToolKind
-from phases.agent.workspace_facts import read_disk_facts
 from phases.llm.journal import Journal
 from phases.llm.ledger import Ledger
 from phases.llm.model import Reply, ToolCall
 from phases.supervision.bridge import SupervisorBridge
 from phases.supervision.checkpoint import build_checkpoint, kernel_report
-from phases.supervision.config import Config
+from phases.supervision.config import Config, resolve_policy
 from phases.supervision.effects import Effects, Stop
-from phases.supervision.facts import Call, Round, Task
-from phases.supervision.policy import resolve_policy
+from phases.supervision.facts import Call, DiskFacts, Round, Task
 from phases.supervision.serialization import from_json, to_json
 from phases.supervision.state import Setting
-from phases.supervision.workspace_snapshot import DiskFacts
 from phases.workspace.workspace import Workspace
 from pipeline.base.errors import Paused, PhaseError
 
 _ANEW = "--redo implement"
 SNAPSHOT, STOP = "snapshot", "stop"
-"""Kinds of journal rows: what a takeover found, and that it stopped the run."""
+"""Kinds of journal rows: the snapshot of a takeover, and a stop."""
 _MOST_MISSING = 8
 _NOTICES = (10, 25, 50)
-"""At so many percent left of a limit, the model is told."""
+"""Percentages of a limit left at which the model is told."""
 _TIMES = ("budget_time", "budget_minutes")
 _NAMES = {"max_turns": "turns", "max_tokens": "tokens", "max_usd": "money", "batch_usd": "money", "max_minutes": "time"}
 
@@ -96,22 +93,21 @@ class KernelSupervisor:
     journal: Journal
     memory: Memory
     wanted: Mapping[str, Any]
-    """How this start of the run should be supervised."""
+    """Supervision settings of this start."""
     warning: str
-    """What is wrong with the file of settings."""
+    """Fault of the settings file."""
     limits: Callable[[int], Mapping[str, tuple[float, float]]]
-    """Before a turn: of each limit that is set, how much is used, and how much there is."""
+    """Returns use and size of each limit before a turn."""
     read_disk: Callable[[], DiskFacts]
     turn: int = 0
     _left: int = 100
-    """Percent of a limit that the model was last told of."""
-    _tail: list[dict[str, Any]] = field(default_factory=list)
+    """Percentage of a limit last reported to the model."""
     _call: Call | None = None
-    """The call that was asked about last; None where the kernel is off."""
+    """Call passed to `refuse` last; None if the kernel is off."""
     missing: tuple[str, ...] = ()
-    """What the acceptance found to be missing when it looked last."""
+    """Requirements that the last acceptance check found missing."""
     _stopped: str = ""
-    """Why supervision stops the run."""
+    """Reason for stopping the run."""
 
     def __post_init__(self) -> None:
         self.bridge = SupervisorBridge(self._setting(self.journal.begun["supervisor"]), self._disk)
@@ -120,17 +116,17 @@ class KernelSupervisor:
 
     @property
     def acts(self) -> bool:
-        """Whether supervision may do something about a run that goes wrong."""
+        """Return whether supervision may intervene in a run that goes wrong."""
         layers = self.bridge.setting.config.layers
         return self.bridge.on and not self.bridge.setting.policy.shadow and all(vars(layers).values())
 
     @property
     def may_refuse(self) -> bool:
-        """Whether a call of this turn may be kept back; work that is taken back is kept back in free mode too."""
+        """Return whether a call of this turn may be refused; rollbacks are refused in free mode too."""
         return self.bridge.on and self.bridge.is_forced
 
     def news(self) -> dict[str, Any]:
-        """What the kernel should be told now, and nobody wrote down yet; empty where that is nothing."""
+        """Return facts for the kernel that are not on record; empty if there are none."""
         news: dict[str, Any] = {}
         if self._unlike:
             news["supervisor"] = dict(self.wanted)
@@ -147,7 +143,7 @@ class KernelSupervisor:
         return news
 
     def ingest(self, news: Mapping[str, Any], live: bool) -> None:
-        """Learns what came from outside. `live`: from this very start of the run, and not from an earlier one."""
+        """Take in facts from outside. `live`: from this start of the run."""
         if "supervisor" in news:
             self.bridge.set_to(self._setting(news["supervisor"]))
             self._unlike = self.bridge.setting != self._setting(self.wanted)
@@ -162,8 +158,8 @@ class KernelSupervisor:
                 self.files.request_is_met()
         if "left" in news:
             self._left = int(news["left"]["percent"])
-            if told := news["left"]["text"]:
-                self.memory.told(told)
+            if notice := news["left"]["text"]:
+                self.memory.told(notice)
 
     def brief(self) -> str:
         return self.bridge.begin() if self.bridge.on else ""
@@ -180,9 +176,7 @@ class KernelSupervisor:
             self.bridge.record(self._call, self.observed.result(call, result))
 
     def end_turn(self, reply: Reply, verdict: Mapping[str, Any] | None = None) -> str:
-        """Ends a turn that was of use, and says what a person should know of it. Raises Paused where supervision stops the run:
-        its work is kept.
-        """
+        """End a usable turn and return a line for the user. Raises Paused if supervision stops the run."""
         if not self.bridge.on:
             return ""
         before = self.bridge.state.phase
@@ -224,7 +218,7 @@ class KernelSupervisor:
         return setting_from(pinned, self.plan, there=self.journal.begun["before"])
 
     def _notice(self) -> dict[str, Any] | None:
-        """How much is left of the limit that is nearest, where that was not said yet. A limit that was raised is said anew."""
+        """Return the remaining share of the nearest limit if it was not reported, or the limit was raised."""
         shares = {name: 100 * (1 - used / most) for name, (used, most) in self.limits(self.turn).items() if most}
         name = min(shares, key=lambda name: shares[name], default="")
         step = next((step for step in _NOTICES if name and shares[name] <= step), 100)
@@ -233,19 +227,19 @@ class KernelSupervisor:
         if step > self._left:
             return {"percent": step, "text": ""}
         used, most = self.limits(self.turn)[name]
-        told = f"{used:,.6g} of {most:,.6g} are used, {step}% or less of the {_NAMES[name]} are left"
-        return {"percent": step, "text": f"[Budget] {told}. Do what matters most first."}
+        share = f"{used:,.6g} of {most:,.6g} are used, {step}% or less of the {_NAMES[name]} are left"
+        return {"percent": step, "text": f"[Budget] {share}. Do what matters most first."}
 
     def _disk(self) -> DiskFacts:
         row = self.journal.replay_or_record(SNAPSHOT, {"turn": self.turn}, lambda: {"disk": to_json(self.read_disk())})
         return from_json(DiskFacts, row["disk"])
 
     def _say(self, out: Effects) -> None:
-        for said in out.injections:
-            self.memory.told(said.text)
+        for injection in out.injections:
+            self.memory.told(injection.text)
 
     def _keep(self, out: Effects, *, failed: bool) -> None:
-        """The event log always; the other files at the moments of section 9, and not while a run is only walked again."""
+        """Write the event log, and the other files at the moments of section 9 unless replaying."""
         self._log()
         if out.snapshot:
             self.files.snapshot(to_json(out.snapshot))
@@ -257,16 +251,14 @@ class KernelSupervisor:
     def _log(self) -> None:
         first = {"schemaVersion": 1, "taskId": self.task, "turn": self.turn}
         lines = [{**first, **line} for line in self.bridge.lines()]
-        most = self.bridge.setting.config.event_timeline.max_events_in_checkpoint
-        self._tail = [*self._tail, *lines][-most:] if most else []
         self.files.note(lines)
 
     def _write_down(self, trigger: str) -> None:
         state = self.bridge.state
         if state.graph.graph:
             self.files.graph(to_json(state.graph.graph))
-        kept = build_checkpoint(state, task=self.task, turn=self.turn, trigger=trigger, tail=tuple(self._tail))
-        self.files.checkpoint({**kept, "journalRows": len(self.journal.all_rows())})
+        checkpoint = build_checkpoint(state, task=self.task, turn=self.turn, trigger=trigger)
+        self.files.checkpoint({**checkpoint, "journalRows": len(self.journal.all_rows())})
 
     def _stop(self, stop: Stop) -> None:
         # A pause and not an ending: to resume is a person's word, and what counted against the work begins anew (decision 54).
@@ -283,18 +275,8 @@ class KernelSupervisor:
             )
 
 
-def resolve_setting(work: Assignment, content: dict[str, Any] | None, warning: str) -> tuple[dict[str, Any], str]:
-    """The user's setting and the file of the task (None: it cannot be used) as one value, and what is wrong with the file."""
-    try:
-        config = _config_of(content)
-    except ValueError as error:
-        content, config, warning = None, Config(), unusable_text(work.places.kernel, str(error))
-    policy = resolve_policy(OFF if content is None else work.supervisor, config, work.shadow)
-    return {"mode": policy.mode.value, "shadow": policy.shadow, "config": to_json(config)}, warning
-
-
 def setting_from(pinned: Mapping[str, Any], plan: Mapping[str, Any], *, there: Collection[str]) -> Setting:
-    """What the kernel goes by. `there`: files that stood in the workspace. Raises ValueError for what no version of it wrote."""
+    """Return the kernel's setting. `there`: files present at the beginning. Raises ValueError for an unknown format."""
     config = _config_of(pinned["config"])
     checks = tuple(plan["validation_approach"]["verify_commands"])
     goal = f"{plan['paper']['title']}: {plan['paper']['core_contribution']}"

@@ -1,4 +1,4 @@
-"""Runs the tools that a model calls: once each, with the user's hooks around them, and tells what became of the planned files."""
+"""Run the tools that a model calls, each once and inside the user's hooks, and watch the planned files."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from pipeline.base.logs import logger
 from pipeline.base.threads import run_side_by_side
 
 Row = dict[str, Any]
-"""The answer to a call, as the journal keeps it."""
+"""Result of a call, as recorded in the journal."""
 _MOST_TOGETHER = 4
 """Sub-agents that ask at the same time: vendors limit the calls a minute."""
 _UNREADABLE = "odd"
-"""Stands for the digest of what cannot be read."""
+"""Digest of a file that cannot be read."""
 
 
 @dataclass
@@ -40,13 +40,14 @@ class ToolRunner:
     explorers: Explorers
     notes: Notes
     digests: dict[str, str]
-    """Planned file -> sha256 as the journal tells it, empty where there is none. Never from the disk: a run that was cut off may
-    have left anything there, and that must be told of once it is on record."""
+    """sha256 of planned files by the journal, empty for missing ones. Never from the disk, where an interrupted run may have left
+    changes that are still to be recorded.
+    """
     pictures: PictureStore | None = None
-    """What the model was shown; None where it sees none."""
+    """Pictures shown to the model; None if it takes none."""
     _on_disk: dict[str, tuple[tuple[int, ...] | None, str]] = field(default_factory=dict)
     _ahead: dict[str, Callable[[], Answer]] = field(default_factory=dict)
-    """What gives the answers of sub-agents that were asked together, by their steps."""
+    """Pending answers of sub-agents that were asked together, by step."""
     _forgotten: int = 0
 
     def __post_init__(self) -> None:
@@ -55,15 +56,15 @@ class ToolRunner:
         self.hooked = self.hooks.watch_calls()
 
     def forget(self, times: int) -> None:
-        """To be called with how often the transcript lost turns: what they showed may be asked for again."""
+        """Forget what the model has seen if the transcript lost turns since."""
         if times != self._forgotten:
             self._forgotten = times
             self.notes.forget()
 
     def ask_together(self, turn: int, index: int, calls: Sequence[ToolCall]) -> None:
-        """Asks sub-agents side by side that a reply calls with nothing but reading between them, from one of its calls on.
+        """Ask sub-agents of a reply concurrently if only reading calls lie between them.
 
-        Their answers wait for their steps, which go on record one after the other, as ever (decision 191).
+        Their answers are recorded one after the other, as usual (decision 191).
         """
         reading = takewhile(lambda row: self.box.reads_only(row[1].name), enumerate(calls[index:], index))
         asked = {f"{turn}-{place}": call for place, call in reading if self.kinds.get(call.name) is ToolKind.DELEGATE}
@@ -73,7 +74,7 @@ class ToolRunner:
             self._ahead = run_side_by_side(work, _MOST_TOGETHER)
 
     def answer(self, step: str, call: ToolCall, *, again: bool) -> Answer:
-        """What a call comes to: asked now, or before and together with others."""
+        """Return the answer to a call, or the one asked for ahead."""
         ahead = self._ahead.pop(step, None)
         return ahead() if ahead else self.box.answer(call, again=again)
 
@@ -82,11 +83,11 @@ class ToolRunner:
         return self.box.answer(call)
 
     def load_pictures(self, result: Mapping[str, Any]) -> tuple[Picture, ...]:
-        """What is to be looked at beside the text of a result."""
+        """Return the pictures of a result."""
         return self.pictures.load(result["pictures"]) if self.pictures and "pictures" in result else ()
 
     def changed_files(self, touched: Sequence[str]) -> dict[str, Row]:
-        """The planned files that are other than the journal tells, and those that were written: what they are now."""
+        """Return the present state of planned files that were written or differ from the journal."""
         files = {}
         for path, known in self.digests.items():
             now = self._digest_of(path)
@@ -95,14 +96,14 @@ class ToolRunner:
         return files
 
     def settle(self, result: Mapping[str, Any]) -> None:
-        """Goes by a result that is on the disk, by this run or an earlier one."""
+        """Apply a recorded result, of this run or an earlier one."""
         self.digests.update({path: state.get("sha256", "") for path, state in result.get("files", {}).items()})
         self.notes.learn(result.get("seen", {}))
         if self.commands.begun:
             self.commands.settled()
 
     def _digest_of(self, path: str) -> str:
-        """Of a planned file as it is now; empty where there is none. What looks unchanged is not read again."""
+        """Return the digest of a planned file, empty if it is missing; read only if its status changed."""
         stamp = _stat_key(self.workspace, path)
         known, digest = self._on_disk.get(path, (None, ""))
         if stamp != known:
@@ -113,7 +114,7 @@ class ToolRunner:
 
 @dataclass(frozen=True)
 class ToolCallStep:
-    """One tool call of a reply: it can be run, run again after a kill, and put on record."""
+    """One tool call of a reply: run, repeated after a kill, and recorded."""
 
     tools: ToolRunner
     call: ToolCall
@@ -121,31 +122,33 @@ class ToolCallStep:
     index: int
     """Its place among the calls of the turn."""
     refusal: str = ""
-    """Why it is kept back; empty: it is not."""
+    """Reason for refusing the call; empty if it is not refused."""
 
     @property
     def step(self) -> str:
         return f"{self.turn}-{self.index}"
 
-    def record(self, journal: Journal) -> Row:
-        """The result: from the journal where it is on record, else of doing the call now."""
+    def run(self, journal: Journal) -> Row:
+        """Return the result on record, or do the call now and record its result."""
         key = {"turn": self.turn, "call": self.call.id, **({"kept_back": True} if self.refusal else {})}
-        do = self._skip if self.refusal else partial(self._run, again=journal.cut_here)
-        # What changed nothing may be lost in a power cut and is asked for again: no sync of the disk (decision 44).
-        durable = not self.refusal and not self.tools.box.reads_only(self.call.name)
-        result = journal.replay_or_record("result", key, do, durable=durable)
+        result = journal.replay("result", key)
+        if result is None:
+            result = self._skip() if self.refusal else self._do(again=journal.cut_here)
+            # What changed nothing may be lost in a power cut and is asked for again: no sync of the disk (decision 44).
+            durable = not self.refusal and not self.tools.box.reads_only(self.call.name)
+            result = journal.record("result", key, result, durable=durable)
         self.tools.settle(result)
         return result
 
     def describe(self, result: Mapping[str, Any]) -> str:
-        """The call in a few words, for a person."""
+        """Describe the call in a few words."""
         first = next((value for value in self.call.arguments.values() if isinstance(value, str)), "")
         note = " (kept back)" if self.refusal else " (failed)" if result["failed"] else ""
         return f"{self.call.name} {' '.join(first[:200].split())[:80]}".strip() + note
 
-    def _run(self, *, again: bool) -> Row:
-        """`again`: an earlier start may have been cut off in it. A command then gets the tree that it began with (decision 46),
-        and an edit is made only if it is missing.
+    def _do(self, *, again: bool) -> Row:
+        """Do the call. `again`: an earlier start may have been cut off in it. A command then gets the tree that it began with
+        (decision 46), and an edit is made only if it is missing.
         """
         tools, commands = self.tools, self.tools.commands
         commands.step = tools.explorers.step = self.step
@@ -156,16 +159,18 @@ class ToolCallStep:
             )
         if again or hooked:  # hooks may write, too: what is cut off is done again as a whole
             commands.begin()
-        act = partial(self._act, again=again)
         # Sub-agents are told of in the event log by the hooks' own module, whether hooks are asked or not.
         is_sub_agent = tools.kinds.get(self.call.name) is ToolKind.DELEGATE
-        row = tools.hooks.around(self.call, self.turn, act) if hooked or is_sub_agent else act()
+        if hooked or is_sub_agent:
+            row = tools.hooks.around(self.call, self.turn, lambda: self._answer(again=again))
+        else:
+            row = self._answer(again=again)
         # Before the record: what is on record is never done again, so it must be on the disk.
         if commands.begun:
             commands.sync()
         return row
 
-    def _act(self, *, again: bool) -> Row:
+    def _answer(self, *, again: bool) -> Row:
         answer = self.tools.answer(self.step, self.call, again=again)
         return {**answer, "files": self.tools.changed_files(answer["touched"])}
 
@@ -174,7 +179,7 @@ class ToolCallStep:
 
 
 def _stat_key(workspace: Workspace, path: str) -> tuple[int, ...] | None:
-    """What changes when a file is written; None where it is not there. A stat follows no link at its end and reads nothing."""
+    """Return what a write changes in a file's status; None if there is no file. Follows no link."""
     try:
         status = os.lstat(os.path.join(workspace.root, path))
     except (OSError, ValueError):

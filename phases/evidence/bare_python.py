@@ -27,7 +27,7 @@ _START_LINE = "import os; os.environ.get('PIPELINE_EVIDENCE') and __import__('ev
 
 
 def bare_python(cache_directory: str) -> str:
-    """The directory of the environment, which is made where it is not there yet. Raises StorageError."""
+    """Return the directory of the environment, creating it if necessary. Raises StorageError."""
     target = os.path.join(cache_directory, "python", _digest_of_parts())
     if not os.path.exists(target):
         try:
@@ -38,7 +38,7 @@ def bare_python(cache_directory: str) -> str:
 
 
 def make_bare_python(cache_directory: str, own: str) -> str:
-    """The same; in the directory of `own`, in the task, where the user's cache cannot be written. Raises StorageError."""
+    """Return the same; use `own`, in the task, if the user's cache is not writable. Raises StorageError."""
     if cache_directory:
         with suppress(StorageError):
             return bare_python(cache_directory)
@@ -52,7 +52,7 @@ def lend_tools(environment: str, bare: str) -> None:
 
 
 def layer_python(own: str, bare: str, target: str) -> str:
-    """An environment that has the packages of one of the user's own, which stays as it is, and the tools. Raises StorageError."""
+    """Return an environment with the tools and the packages of one of the user's, which is not changed. Raises StorageError."""
     packages, interpreter = packages_in(target), os.path.realpath(sys.executable)
     lines = [f"import site; site.addsitedir({packages_in(own)!r})", *([packages_in(bare)] if bare else []), _START_LINE]
     try:
@@ -91,9 +91,7 @@ def _make_environment(target: str) -> None:
         (f"{unfinished}/pyvenv.cfg", _configuration(interpreter)),
     ):
         write_without_sync(name, text.encode())
-    compile_dir(
-        packages, quiet=2
-    )  # what starts with each check would else be compiled each time: nobody writes there later
+    compile_dir(packages, quiet=2)  # else each check would compile it again: the directory is not written later
     try:
         os.rename(unfinished, target)
     except OSError:

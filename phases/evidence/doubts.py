@@ -12,12 +12,21 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from phases.evidence.demands import demands_of, is_value
-from phases.evidence.locate import locate_demands
-from phases.evidence.names import words_of
+from phases.evidence.locate import demands_of, is_value, locate_demands, words_of
 from phases.evidence.observation import Observation
-from phases.evidence.places import CITED, FUNCTION, VALUE, Place, is_test_file, split_lines
-from phases.evidence.stubs import Function, gives_up, has_none, is_stub, last_word
+from phases.evidence.places import (
+    CITED,
+    FUNCTION,
+    VALUE,
+    Function,
+    Place,
+    gives_up,
+    has_none,
+    is_stub,
+    is_test_file,
+    last_word,
+    split_lines,
+)
 from phases.workspace.syntax import parse_python
 
 _WORKED_OUT = ("equation", "algorithm", "model", "loss", "metric", "baseline")
@@ -33,7 +42,7 @@ _ORDINARY = frozenset(
 
 
 def find_doubts(plan: Mapping[str, Any], sources: Mapping[str, str], seen: Observation) -> list[str]:
-    """Return the doubts about the code of a plan, each as a sentence; none where the code is no Python."""
+    """Return the doubts about the code of a plan, each as a sentence; only Python is examined."""
     demands = {str(row["id"]): row for row in demands_of(plan)}
     trees = {path: tree for path, text in sources.items() if path.endswith(".py") and (tree := parse_python(text))}
     places = [place for place in locate_demands(plan, sources) if place.how == CITED and place.path in trees]
@@ -63,11 +72,11 @@ def _doubt_functions(
 ) -> Iterator[str]:
     for place, node in _distinct(code):
         kind = demands[place.identifier].get("kind")
-        said = "random values" if _is_random(node) else "a constant for any input" if _is_constant(node) else ""
-        said = "constants for inputs that it knows" if _is_looked_up(node, trees[place.path]) else said
-        said = "nothing" if has_none(node) else said if kind in _WORKED_OUT else ""
-        if said and kind in (*_WORKED_OUT, "dataset", "experiment"):
-            yield f"{place.name} returns {said} ({place.identifier})"
+        what = "random values" if _is_random(node) else "a constant for any input" if _is_constant(node) else ""
+        what = "constants for inputs that it knows" if _is_looked_up(node, trees[place.path]) else what
+        what = "nothing" if has_none(node) else what if kind in _WORKED_OUT else ""
+        if what and kind in (*_WORKED_OUT, "dataset", "experiment"):
+            yield f"{place.name} returns {what} ({place.identifier})"
 
 
 def _distinct(code: Sequence[tuple[Place, Function]]) -> Iterator[tuple[Place, Function]]:
@@ -152,7 +161,7 @@ def _doubt_words(places: Sequence[Place], demands: Mapping[str, Any], sources: M
     for place in places:
         lines = split_lines(sources[place.path])[place.first - 1 : place.last]
         texts.setdefault(place.identifier, set()).update(words_of(f"{place.path} {place.symbol} {' '.join(lines)}"))
-    own = {name: words_of(said) - _ORDINARY for name in texts if (said := str(demands[name]["text"])).isascii()}
+    own = {name: words_of(text) - _ORDINARY for name in texts if (text := str(demands[name]["text"])).isascii()}
     strange = [name for name, words in own.items() if words and not words & texts[name]]
     is_english = any("the" in str(demands[name]["text"]).lower().split() for name in own)  # as names in code mostly are
     if is_english and len(strange) >= _LEAST_COPIES and 2 * len(strange) >= len(own):
@@ -230,9 +239,9 @@ def _is_vacuous(test: ast.expr) -> bool:
         is_not_none = isinstance(test.ops[0], ast.IsNot) and isinstance(test.comparators[0], ast.Constant)
         return same or is_not_none or all(map(_is_number, (test.left, *test.comparators)))
     if isinstance(test, ast.BoolOp):
-        said = [ast.dump(each) for each in test.values]
+        dumps = [ast.dump(each) for each in test.values]
         excludes = [ast.dump(each.operand) for each in test.values if isinstance(each, ast.UnaryOp)]
-        return bool(set(said) & set(excludes)) or (isinstance(test.op, ast.And) and all(map(_is_vacuous, test.values)))
+        return bool(set(dumps) & set(excludes)) or (isinstance(test.op, ast.And) and all(map(_is_vacuous, test.values)))
     is_type = isinstance(test, ast.Call) and last_word(test.func) in _OF_TYPE
     return is_type or isinstance(test, (ast.Constant, ast.JoinedStr, ast.Tuple, ast.List, ast.Dict)) or _is_number(test)
 

@@ -11,8 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from phases.evidence.places import CLASS, DATA, FUNCTION, MODULE, VALUE, Place, split_lines
-from phases.evidence.stubs import Function
+from phases.evidence.places import CLASS, DATA, FUNCTION, MODULE, VALUE, Function, Place, split_lines
 from phases.workspace.syntax import parse_python
 
 T = TypeVar("T")
@@ -135,13 +134,13 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _changes_in(path: str, tree: ast.Module, function: Function) -> Iterator[_Change]:
-    """Each place of a body that can be changed. What a function says when it fails is no part of what it does."""
+    """Yield each place of a body that can be changed. Error messages are left out: they are not part of what it does."""
     for node in _bodies_without_messages(function.body):
         field, value = _other_field(node)
         if field:
-            told = copy.copy(node)
-            setattr(told, field, value)
-            what = f"{_short(node)} → {_short(ast.fix_missing_locations(told))}"
+            changed = copy.copy(node)
+            setattr(changed, field, value)
+            what = f"{_short(node)} → {_short(ast.fix_missing_locations(changed))}"
             yield _Change(path, tree, node.lineno, what, node, field, value)  # type: ignore[attr-defined]
     for block in _blocks_of(function):
         for number, statement in enumerate(block):
@@ -151,7 +150,7 @@ def _changes_in(path: str, tree: ast.Module, function: Function) -> Iterator[_Ch
 
 
 def _other_field(node: ast.AST) -> tuple[str, object]:
-    """What can be changed in a node: the field and its other value; an empty name where nothing can."""
+    """Return the field of a node to change and its other value; an empty name if there is none."""
     if isinstance(node, (ast.BinOp, ast.BoolOp, ast.AugAssign)) and type(node.op) in _SWAPS and not _is_text(node):
         return "op", _SWAPS[type(node.op)]()
     if isinstance(node, ast.Compare) and type(node.ops[0]) in _SWAPS:

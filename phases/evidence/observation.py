@@ -1,6 +1,6 @@
-"""The commands of one look at the work, watched: which tests ran, how each ended, and which lines each of them ran.
+"""Read the notes of watched commands: which tests ran, how each ended, and which lines each of them ran.
 
-The notes are made inside the sandbox, by code that a hostile workspace may reach. So they are read as a stranger's text: a
+The notes are made inside the sandbox, by code that a hostile workspace may reach. So they are untrusted: a
 workspace can make itself look better or worse in them, and do nothing else.
 """
 
@@ -10,24 +10,27 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
 
-from phases.evidence.node_coverage import SUFFIXES, read_node_coverage
+from phases.evidence.places import is_test_file
 from phases.workspace.backup_tree import remove_directory
 from pipeline.base.errors import StorageError
 from pipeline.base.files import read_bytes
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 OF_USER = "../user_tests/"
-"""What the names of the user's own tests begin with: they lie beside the workspace."""
+"""Prefix of the user's own tests, which are next to the workspace."""
 _LARGEST = 64 * 2**20
 _OF_NODE = "node"
 _MOST_FILES, _LONGEST_NUMBER = 2000, 15
 _MOST_BYTES = 512 * 2**20
 """Of all notes of one look."""
+SUFFIXES = (".js", ".mjs", ".cjs")
+_MOST_NODE_FILES, _LARGEST_NODE_FILE = 500, 16 * 2**20
 
 
 class Observation(NamedTuple):
-    """What the notes say."""
+    """Observed tests and lines."""
 
     tests: Mapping[str, str]
     """`path::Class::test` → passed, failed or skipped. A test with parameters passed where all of them did."""
@@ -36,7 +39,7 @@ class Observation(NamedTuple):
     unrun: Mapping[str, frozenset[int]] = {}
     """By file: the lines that could have run and did not."""
     paths: tuple[str, ...] = (".",)
-    """Where in the workspace the tests find modules."""
+    """Directories of the workspace in which tests find modules."""
     suffixes: tuple[str, ...] = (".py",)
     """Of what files it is known which lines ran."""
     cut_off: bool = False
@@ -48,7 +51,7 @@ class Observation(NamedTuple):
         return sum(each == outcome for each in self.tests.values())
 
     def tests_of(self, path: str, spans: tuple[tuple[int, int], ...]) -> frozenset[str]:
-        """The passing tests that ran a line within these spans."""
+        """Return the passing tests that ran a line within these spans."""
         lines = self.lines.get(path, {})
         found = (names for line, names in lines.items() if any(first <= line <= last for first, last in spans))
         return frozenset(name for names in found for name in names if self.tests.get(name) == PASSED)
@@ -58,7 +61,7 @@ NOTHING = Observation({}, {}, is_blind=True)
 
 
 class Watch:
-    """Where the notes of one look go: a directory of nobody else."""
+    """A private directory for the notes."""
 
     def __init__(self, notes: str) -> None:
         self.notes = notes
@@ -73,7 +76,7 @@ class Watch:
         remove_directory(self.notes)
 
     def variables(self, workspace: str) -> dict[str, str]:
-        """What makes the Pythons of a command note what they do."""
+        """Return the variables that make the Python processes of a command note what they do."""
         return {
             "PIPELINE_EVIDENCE": self.notes,
             "PIPELINE_WORKSPACE": workspace,
@@ -83,7 +86,7 @@ class Watch:
         }
 
     def count(self, command: str) -> tuple[int, int, int] | None:
-        """How many tests of a command passed, failed and were skipped; None where none was noted."""
+        """Return how many tests of a command passed, failed and were skipped; None if none was noted."""
         outcomes = [
             row["outcome"]
             for row in _all_rows(self.notes)
@@ -105,7 +108,7 @@ class Watch:
 
 
 def _read_notes(notes: str) -> Observation:
-    """How each test ended, which lines it ran, and whether a run of tests did not end."""
+    """Return how each test ended, which lines it ran, and whether a test run did not finish."""
     tests, paths, begun, ended = dict[str, str](), list[str](), 0, 0
     lines, could_run = dict[str, dict[int, set[str]]](), dict[str, set[int]]()
     for row in _all_rows(notes):
@@ -131,7 +134,7 @@ def _read_notes(notes: str) -> Observation:
 
 
 def _with_those_set_up(by: set[str], tests: Mapping[str, str]) -> set[str]:
-    """The tests that ran a line; for what a class or a module of tests sets up, all tests of it."""
+    """Return the tests that ran a line; the setup of a class or module counts for all of its tests."""
     found = set[str]()
     for name in by:
         inside = {test for test in tests if test.startswith(f"{name}::")} if name and name not in tests else set[str]()
@@ -140,7 +143,7 @@ def _with_those_set_up(by: set[str], tests: Mapping[str, str]) -> set[str]:
 
 
 def _lines_by_file(noted: object) -> Iterator[tuple[str, list[int]]]:
-    """The numbers of lines by file, as far as they are that."""
+    """Return the valid line numbers by file."""
     for path, numbers in noted.items() if isinstance(noted, dict) else ():
         if isinstance(path, str) and isinstance(numbers, list):
             yield path, [number for number in numbers if isinstance(number, int)]
@@ -158,7 +161,7 @@ def _all_rows(notes: str) -> list[dict[str, Any]]:
 
 
 def _bounded_int(digits: str) -> int:
-    """A number as Python's own tools write it; ValueError for one that nothing could be done with."""
+    """Parse a number as Python's own tools write it. Raises ValueError."""
     if len(digits) > _LONGEST_NUMBER:
         raise ValueError("too large")
     return int(digits)
@@ -169,7 +172,7 @@ def _worse(before: str | None, now: str) -> str:
 
 
 def read_rows(path: str) -> list[dict[str, Any]]:
-    """The lines of a file of the sandbox that are JSON objects; none where it cannot be read."""
+    """Return the JSON objects of a file from the sandbox, one a line; none if it cannot be read."""
     try:
         lines = read_bytes(path, limit=_LARGEST).split(b"\n")
     except StorageError:
@@ -184,3 +187,65 @@ def read_rows(path: str) -> list[dict[str, Any]]:
         if isinstance(row, dict) and b"\\ud" not in line.lower():  # half a character could not be written down again
             rows.append(row)
     return rows
+
+
+def read_node_coverage(
+    directory: str, workspace: str, sources: Mapping[str, str]
+) -> dict[str, dict[int, frozenset[str]]]:
+    """Return, by file and line, the test files whose process ran a function there; empty if nothing was noted.
+
+    Args:
+        directory: Where Node wrote its files.
+        workspace: The directory of the code, as the commands saw it.
+        sources: The text files of the workspace by path.
+    A file without functions is run when it is loaded; else only the bodies that were entered count.
+    """
+    found = dict[str, dict[int, set[str]]]()
+    for scripts in _read_processes(directory):
+        ran = {path: functions for url, functions in scripts if (path := _path_of(url, workspace)) in sources}
+        tests = {path for path in ran if is_test_file(path)}
+        for path, functions in ran.items():
+            if path not in tests:
+                for line in _lines_run(sources[path], functions):
+                    found.setdefault(path, {}).setdefault(line, set()).update(tests)
+    return {path: {line: frozenset(by) for line, by in lines.items()} for path, lines in found.items()}
+
+
+def _read_processes(directory: str) -> Iterator[list[tuple[str, list[Any]]]]:
+    """Yield the scripts of each process, each with its functions."""
+    try:
+        names = sorted(os.listdir(directory))[:_MOST_NODE_FILES]
+    except OSError:
+        return
+    for name in names:
+        try:
+            noted = json.loads(read_bytes(os.path.join(directory, name), limit=_LARGEST_NODE_FILE))
+        except (StorageError, ValueError, RecursionError):
+            continue
+        rows = noted.get("result") if isinstance(noted, dict) else None
+        rows = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+        yield [(str(row.get("url")), row["functions"]) for row in rows if isinstance(row.get("functions"), list)]
+
+
+def _path_of(url: str, workspace: str) -> str:
+    path = unquote(urlsplit(url).path) if url.startswith("file:") else ""
+    return os.path.relpath(path, workspace) if path.startswith(f"{workspace}{os.path.sep}") else ""
+
+
+def _lines_run(source: str, functions: list[Any]) -> set[int]:
+    """Return the lines of the functions that were entered. Offsets count UTF-16 units, as JavaScript does."""
+    units = source.encode("utf-16-le", "surrogatepass")
+    entered, bodies = set[int](), 0
+    for function in functions:
+        match function:
+            case {"ranges": [{"startOffset": int(start), "endOffset": int(end), "count": int(count)}, *_]}:
+                if start == 0 and 2 * end >= len(units):  # the file itself, which runs when it is loaded
+                    continue
+                bodies += 1
+                if count > 0:
+                    entered |= set(range(_line_at(units, start), _line_at(units, end) + 1))
+    return entered if bodies else set(range(1, source.count("\n") + 2))
+
+
+def _line_at(units: bytes, offset: int) -> int:
+    return units[: 2 * max(offset, 0)].decode("utf-16-le", "replace").count("\n") + 1

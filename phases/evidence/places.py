@@ -10,10 +10,9 @@ from __future__ import annotations
 import ast
 import re
 import tokenize
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from phases.evidence.stubs import Function, Value, is_abstract, is_protocol, is_stub
 from phases.workspace.syntax import parse_python
 
 FUNCTION, CLASS, MODULE, VALUE, DATA, TEXT = "function", "class", "module", "value", "data", "text"
@@ -35,6 +34,28 @@ _MOST_IN_RANGE = 60
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _DATA_FILES = (".yaml", ".yml", ".json", ".toml", ".ini", ".cfg", ".csv", ".tsv")
 _LARGEST_TEXT = 512 * 1024
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Value = ast.Assign | ast.AnnAssign
+SETS_UP = ("__init__", "__post_init__", "__new__", "__repr__", "__str__")
+"""Methods that only create or show an object."""
+
+
+_TODO = r"""["'`]TODO\s*(?:["'`:]|implement)"""
+_SAYS_SO = r"""["'`](?i:not (?:yet )?implemented|unimplemented)\b"""
+_THROWS = r"\bthrow\s+(?:new\s+)?\w*(?:Error|Exception)\w*\s*\(\s*|\bpanic!?\(\s*"
+_UNWRITTEN = re.compile(rf"(?:{_THROWS}){_TODO}|\btodo!\s*\(|\{{\s*(?://\s*TODO[^\n]*\n\s*|/\*\s*TODO[^*]*\*/\s*)\}}")
+"""Unfinished code, wherever it is."""
+_GIVES_UP = re.compile(rf"(?:{_THROWS}){_SAYS_SO}|\bunimplemented!\s*\(|\bthrow\s+new\s+NotImplementedException\s*\(")
+"""A statement that makes a function a stub if it is the only one."""
+_BEGINS_FUNCTION = re.compile(r"\)[^(){};=]*(?:=>\s*)?\{?\s*\Z")
+_BEGINS_BRANCH = re.compile(r"\b(?:if|for|while|switch|catch|match|when)\b")
+_COMMENTS = re.compile(r"(?:\s*(?://[^\n]*|/\*[^*]*\*/))+\Z")
+_CLASS = re.compile(r"\bclass\s+(\w+)")
+_EXTENDS = re.compile(r"(?:\bextends\s+|\bclass\s+\w+\s*:\s*(?:public\s+)?)(\w+)")
+_LONGEST_HEAD = 2000
+_LOREM = re.compile(r"\blorem ipsum\b", re.IGNORECASE)
+_PAGES = (".html", ".htm", ".svelte", ".vue", ".jsx", ".tsx")
+_NO_CODE = (".py", ".md", ".rst", ".txt", ".json", ".yaml", ".yml", ".toml", ".csv", ".css")
 
 
 class Place(NamedTuple):
@@ -50,7 +71,7 @@ class Place(NamedTuple):
     is_stub: bool = False
     """It does nothing: it passes, returns nothing, or raises NotImplementedError."""
     is_abstract: bool = False
-    """It says what others implement, and is no work of its own."""
+    """An interface that others implement."""
     value: ast.expr | None = None
     """Of a value in Python that is given."""
     body: tuple[tuple[int, int], ...] = ()
@@ -162,7 +183,7 @@ class _PythonFile:
         return sorted(self._most_specific(found, named), key=lambda place: place.first)
 
     def _text_of(self, one: _Named, taken: set[int]) -> Iterator[str]:
-        """What is said of a definition: its docstring, the comments above it; behind a value."""
+        """Return the text about a definition: its docstring and the comments above it; for a value, also behind it."""
         node = one.node
         first = _first_line(node)
         for number in range(first - 1, one.after, -1):
@@ -189,7 +210,7 @@ class _PythonFile:
                 yield text
 
     def _entries(self, tree: ast.Module, taken: set[int]) -> Iterator[Place]:
-        """Values with a name that are no statement: entries of a dict, arguments, defaults, on a line with a comment."""
+        """Yield named values within statements: dict entries, arguments and defaults on a line with a comment."""
         if not any(map(read_keys, self._comments.values())):
             return
         for node in ast.walk(tree):
@@ -204,7 +225,7 @@ class _PythonFile:
                     yield Place(name, self._path, symbol, value.lineno, last, VALUE, value=value)
 
     def _of_the_module(self, tree: ast.Module, found: Sequence[Place]) -> Iterator[Place]:
-        """What the docstring of the file names and nothing in it does: the whole file is about that."""
+        """Return what only the module docstring names: the whole file is about it."""
         there = {place.identifier for place in found}
         for name in self._known([ast.get_docstring(tree, clean=False) or ""]):
             if name in there:
@@ -222,26 +243,26 @@ class _PythonFile:
                 yield from self._fields_of(place, named) or [place]
 
     def _fields_of(self, place: Place, named: Sequence[_Named]) -> list[Place]:
-        """The fields of a class that has nothing else: values, each of them."""
+        """Yield the fields of a class that has only fields."""
         own = [
-            one.node
-            for one in named
-            if one.inside and one.inside.lineno >= place.first and place.last >= one.node.lineno
+            item.node
+            for item in named
+            if item.inside and item.inside.lineno >= place.first and place.last >= item.node.lineno
         ]
         if any(isinstance(node, (*Function.__args__, ast.ClassDef)) for node in own):
             return []
         return [
             place._replace(
-                symbol=f"{place.symbol}.{one.symbol.rpartition('.')[2]}",
-                first=one.node.lineno,
-                last=one.node.end_lineno or one.node.lineno,
+                symbol=f"{place.symbol}.{item.symbol.rpartition('.')[2]}",
+                first=item.node.lineno,
+                last=item.node.end_lineno or item.node.lineno,
                 kind=VALUE,
-                value=one.node.value,
+                value=item.node.value,
             )
-            for one in named
-            if isinstance(one.node, Value)
-            and place.first <= one.node.lineno <= place.last
-            and one.node.value is not None
+            for item in named
+            if isinstance(item.node, Value)
+            and place.first <= item.node.lineno <= place.last
+            and item.node.value is not None
         ]
 
     def _known(self, texts: Sequence[str]) -> list[str]:
@@ -270,9 +291,11 @@ def whole_module(path: str, tree: ast.Module, count: int, overrides: Collection[
     """Return a Python file of so many lines as a place. `overrides`: each `Class.method` that a subclass implements."""
     functions = [node for node in ast.walk(tree) if isinstance(node, Function)]
     own = [
-        one.node
-        for one in walk_definitions(tree)
-        if isinstance(one.node, Function) and not is_definition_alone(one) and last_names(one.symbol) not in overrides
+        definition.node
+        for definition in walk_definitions(tree)
+        if isinstance(definition.node, Function)
+        and not is_definition_alone(definition)
+        and last_names(definition.symbol) not in overrides
     ]
     body = tuple(map(_body_of, functions)) or ((1, count),)
     return Place("", path, "(module)", 1, count, MODULE, is_stub=bool(own) and all(map(is_stub, own)), body=body)
@@ -333,7 +356,7 @@ def _inner_blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 def find_entries(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """The named values in an expression: their names, and what they are."""
+    """Yield the named values in an expression."""
     if isinstance(node, ast.Dict):
         for key, value in zip(node.keys, node.values, strict=True):
             if isinstance(key, ast.Constant) and not isinstance(value, ast.Dict):
@@ -351,7 +374,7 @@ def find_entries(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _data_places(path: str, source: str, wanted: Collection[str]) -> list[Place]:
-    """The lines of a data file that name a requirement, or stand under a comment that does."""
+    """Yield the lines of a data file that name a requirement, or follow a comment that does."""
     lines, places, above = split_lines(source), [], list[str]()
     for number, line in enumerate(lines, 1):
         named = _read_wanted(line.replace("_", " "), wanted)  # a key may be `rate_R4`
@@ -368,3 +391,106 @@ def _data_places(path: str, source: str, wanted: Collection[str]) -> list[Place]
 def _first_line(node: Function | ast.ClassDef | Value) -> int:
     decorators = [] if isinstance(node, Value) else node.decorator_list
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def text_stubs(path: str, text: str, bases: Collection[str] = ()) -> Iterator[tuple[int, str]]:
+    """Yield the line and a description of each stub in a file other than Python, and of filler text in a page.
+
+    `bases`: the classes that others extend, whose methods may leave the work to them.
+    """
+    found = [] if path.endswith(_NO_CODE) else [(match, "is not implemented") for match in _find_unwritten(text, bases)]
+    found += [(match, "is filler text") for match in _LOREM.finditer(text) if path.endswith(_PAGES)]
+    for match, what in found:
+        line = text.count("\n", 0, match.start()) + 1
+        yield line, f"`{text.split(chr(10))[line - 1].strip()[:60]}` {what}"
+
+
+def _find_unwritten(text: str, bases: Collection[str]) -> Iterator[re.Match[str]]:
+    yield from _UNWRITTEN.finditer(text)
+    for match in _GIVES_UP.finditer(text):
+        before = _COMMENTS.sub("", text[max(0, match.start() - _LONGEST_HEAD) : match.start()].rstrip())
+        opening = before[before.rfind("\n") + 1 :]
+        is_body = _BEGINS_FUNCTION.search(opening) and not _BEGINS_BRANCH.search(opening)
+        if is_body and not set(_CLASS.findall(text, 0, match.start())[-1:]) & set(bases):
+            yield match
+
+
+def extended_classes(texts: Iterable[str]) -> set[str]:
+    """Return the names of the classes that others extend, in languages that are not parsed."""
+    return {name for text in texts for name in _EXTENDS.findall(text)}
+
+
+def is_stub(node: Function | ast.ClassDef | Value, *, inside_class: bool = False) -> bool:
+    """Return whether a definition does nothing.
+
+    That is a function that only passes, returns something empty or gives up; a class with only such methods apart from
+    its set-up; a value that is None, an ellipsis, or not given.
+    """
+    if isinstance(node, Value):
+        if node.value is None:
+            return not inside_class  # a field that is filled in when an object is made
+        return isinstance(node.value, ast.Constant) and node.value.value in (None, ...)
+    if isinstance(node, ast.ClassDef):
+        methods = [child for child in node.body if isinstance(child, Function)]
+        working = [method for method in methods if method.name not in SETS_UP] or methods
+        if not working:
+            return not node.bases and all(
+                _is_nothing(child) for child in node.body
+            )  # an error, or its base with a name
+        return all(is_stub(method) for method in working)
+    rest = [child for child in node.body if not _is_text(child)]
+    returns = any(isinstance(child, (ast.Return, ast.Yield, ast.YieldFrom)) for child in ast.walk(node))
+    gives = rest and (gives_up(rest[0]) or (gives_up(rest[-1]) and not returns))
+    return not has_none(node) and bool(all(map(_is_nothing, rest)) or gives)
+
+
+def has_none(node: Function) -> bool:
+    """Return whether a function without arguments only returns an empty container: perhaps there are none by default."""
+    *before, last = node.body
+    is_empty = isinstance(last, ast.Return) and _is_empty(last.value)
+    return is_empty and all(map(_is_nothing, before)) and not ast.unparse(node.args)
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _is_nothing(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Constant)
+    if isinstance(node, ast.Return):
+        is_none = isinstance(node.value, ast.Constant) and node.value.value in (None, ...)
+        return is_none or node.value is None or _is_empty(node.value)
+    return gives_up(node) or isinstance(
+        node, (ast.Pass, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Delete)
+    )
+
+
+def _is_empty(node: ast.expr | None) -> bool:
+    """Return whether an expression is an empty list, tuple or dict."""
+    return (isinstance(node, (ast.List, ast.Tuple)) and not node.elts) or (isinstance(node, ast.Dict) and not node.keys)
+
+
+def gives_up(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Raise):
+        raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+        return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
+    return False
+
+
+def is_abstract(node: ast.AST) -> bool:
+    if isinstance(node, ast.ClassDef):
+        methods = [child for child in node.body if isinstance(child, Function) and child.name not in SETS_UP]
+        return is_protocol(node) or (bool(methods) and all(map(is_abstract, methods)))
+    return any(
+        "abstract" in last_word(mark) or last_word(mark) == "overload" for mark in getattr(node, "decorator_list", ())
+    )
+
+
+def is_protocol(node: ast.ClassDef) -> bool:
+    return any(last_word(base.value if isinstance(base, ast.Subscript) else base) == "Protocol" for base in node.bases)
+
+
+def last_word(node: ast.AST) -> str:
+    """Return the last word of a dotted name."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

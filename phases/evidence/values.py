@@ -30,7 +30,7 @@ _PREFIXES: Mapping[str, tuple[float, ...]] = {
 }  # fmt: skip
 _BASES = frozenset(("Hz", "s", "sec", "B", "b", "bit", "bits", "byte", "bytes", "m", "g", "W", "V", "A", "iB", "bps"))
 _WHOLES = (10, 100)
-"""What the shares of a split add up to: 80/20 is no quotient."""
+"""Sums of the shares of a split: 80/20 is not a quotient."""
 
 
 def value_difference(row: Mapping[str, Any], places: Sequence[Place]) -> str:
@@ -57,10 +57,10 @@ def _agree(found: object, planned: object, unit: str) -> bool:
         return found == planned or type(found) is not type(planned)
     amounts, own = _amounts(planned, unit), _amounts(found, "")
     if amounts and own:
-        return any(math.isclose(one, other, rel_tol=1e-9) for one in own for other in amounts)
+        return any(math.isclose(first, other, rel_tol=1e-9) for first in own for other in amounts)
     if isinstance(found, str) and isinstance(planned, str):
-        one, other = (" ".join(text.lower().replace("_", " ").replace("-", " ").split()) for text in (found, planned))
-        return one in other or other in one
+        first, other = (" ".join(text.lower().replace("_", " ").replace("-", " ").split()) for text in (found, planned))
+        return first in other or other in first
     return True  # a number and a word cannot be compared
 
 
@@ -88,7 +88,7 @@ def _scales(unit: str) -> tuple[float, ...]:
 
 
 def literal_value(node: ast.expr | None) -> object:
-    """What a literal, or a sum, product or power of numbers such as 2**19, is; None for anything else."""
+    """Return the value of a literal, or of a sum, product or power of numbers such as 2**19; None for anything else."""
     try:
         return _compute(node, _DEEPEST) if node is not None else None
     except (ValueError, TypeError, SyntaxError, ArithmeticError, MemoryError, RecursionError):
@@ -107,7 +107,7 @@ def _compute(node: ast.expr, deepest: int) -> object:
 
 
 def write_expression(text: str) -> str:
-    """What a paper prints as 2^19 or 1/2, as Python computes it; empty for any other text, also for a split such as 80/20."""
+    """Return 2^19 or 1/2 as a Python expression; empty for any other text, and for a split such as 80/20."""
     if power := _POWER.fullmatch(text):
         return power.expand(r"\1 ** \2")
     fraction = _FRACTION.fullmatch(text)

@@ -1,4 +1,4 @@
-"""One conversation with a model: what is recorded is not asked again, and what is asked is paid for within the limits."""
+"""One conversation with a model: recorded replies are not asked again, and new ones are paid for within the limits."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ from pipeline.base.jsonl import repair_tail
 from pipeline.base.logs import logger
 
 MOST_REPAIRS = 3
-"""So many replies in a row may be of no use; the next one ends the run."""
+"""Consecutive unusable replies before giving up."""
 _USELESS = (TRUNCATED, EMPTY, MALFORMED, OVERFLOW)
 _AGAIN = "pipeline resume {} (finished work is kept)"
 
 
 class CallFailed(PhaseError):
-    """There is no reply. `what` says why, without the advice for a phase that can only stop."""
+    """There is no reply. `what` gives the reason, without the advice for a phase that can only stop."""
 
     def __init__(self, what: str, advice: str = "", *, flag: str = "") -> None:
         super().__init__(f"{what}; {advice}" if advice else what, flag=flag)
@@ -61,15 +61,15 @@ class CallFailed(PhaseError):
 
 
 class Unusable(CallFailed):
-    """The model answers, and nothing that it says can be used."""
+    """The model answers, but no answer can be used."""
 
 
 class NoRoom(Unusable):
-    """The model thinks for longer than a reply of it may be."""
+    """The model thinks for longer than a reply may be."""
 
 
 class Conversation:
-    """One thread of questions. `turn` counts its replies, those that were of no use among them."""
+    """One thread of questions. `turn` counts its replies, also unusable ones."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Conversation:
         self.model, self.journal, self.ledger, self.thread = model, journal, ledger, thread
         self.turn, self._useless = 0, 0
         self._known_limit = sys.maxsize
-        """How long a reply may be, where the server said so."""
+        """Longest reply by the server's word."""
         self._longest = model.window // 2 if shown_again else 0
         self.on_text, self.on_wait = on_text, on_wait
         ledger.recover(paid_replies(journal.rows(), thread, journal.run_of))
@@ -103,12 +103,13 @@ class Conversation:
         digest: str,
         lasting: Sequence[int] = (),
     ) -> Reply:
-        """The next reply. Its outcome is ok, or it is of no use: truncated, empty, malformed or overflow; then its `detail`
-        says why, the caller may ask in another way, and MOST_REPAIRS in a row raise Unusable.
+        """Return the next reply.
 
-        Raises PhaseError where the model refuses or cannot be asked, Paused where a limit is reached. `digest` is of all
-        that is asked, and stays with the reply: a strict journal takes it for no other question. `lasting` is as in a
-        Request.
+        Its outcome is ok, or it is unusable: truncated, empty, malformed or overflow; then its `detail` gives the reason, the
+        caller may ask in another way, and MOST_REPAIRS in a row raise Unusable.
+
+        Raises PhaseError if the model refuses or cannot be asked, Paused if a limit is reached. `digest` covers the whole
+        question, and stays with the reply: a strict journal uses it for no other question. `lasting` is as in a Request.
         """
         cut: list[Reply] = []
         while True:
@@ -137,7 +138,7 @@ class Conversation:
     def _room(
         self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], cut: Sequence[Reply], call: LedgerCall
     ) -> int:
-        """How many tokens the next reply may have; `cut`: replies to this question that ended while the model still thought.
+        """Return the room for the next reply; `cut`: replies to this question that ended during thinking.
 
         Raises NoRoom where it cannot have more than those had.
         """
@@ -164,9 +165,7 @@ class Conversation:
         counts = bool(usd) or not self.model.priced
         with self.ledger.alone():
             request = self._affordable(request, tokens, usd)
-            if (
-                counts
-            ):  # a run may be killed in the call, or end beside it: then this note is what it cost (decision 116)
+            if counts:  # a run may be killed in the call, or end during it: then this note is its cost (decision 116)
                 self.ledger.begin(call, self.model.name, tokens, usd)
         before = has_answered(self.ledger.rows(), self.model.name)
         try:
@@ -195,7 +194,7 @@ class Conversation:
         raise self._ending(reply, call, answered=before or reply.tokens_in > 0)
 
     def _affordable(self, request: Request, tokens: int, usd: float) -> Request:
-        """The request, with no more room than there is money for. Raises Paused where that would not do for a likely reply."""
+        """Return the request with no more room than the budget allows. Raises Paused if that is too little for a likely reply."""
         # decision 169: the cap holds for the call in flight too; a likely reply must fit, or the money is spent for nothing.
         rows, model = self.ledger.rows(), self.model
         if model.priced:
@@ -211,7 +210,7 @@ class Conversation:
         )
 
     def _least(self, request: Request) -> tuple[int, float]:
-        """About what a question costs, without its answer: tokens, dollars."""
+        """Estimate the cost of a question without its answer: tokens, dollars."""
         tokens = _tokens_of_tools(request.tools) + sum(message.tokens for message in request.messages)
         if self.model.priced:
             return tokens, self.model.price(tokens, 0)
@@ -220,9 +219,11 @@ class Conversation:
     def _ending(self, reply: Reply, call: LedgerCall, *, answered: bool) -> PhaseError | Paused:
         where, again = f"{self.model.name}, turn {call.turn} of {call.thread}", _AGAIN.format(self.ledger.task)
         retry = f"try again with: {again}"
-        wait = f" and says to wait {reply.wait:,.0f} s" if reply.wait else ""
+        wait = f" and asks to wait {reply.wait:,.0f} s" if reply.wait else ""
         if reply.outcome == RATE_LIMITED:
-            return Paused(f"rate limited: {where}: the server takes no more calls now{wait} ({reply.detail}); {retry}")
+            return Paused(
+                f"rate limited: {where}: the server accepts no more calls now{wait} ({reply.detail}); {retry}"
+            )
         if reply.outcome == UNAVAILABLE or (reply.outcome == TRANSIENT and answered):
             return Paused(f"unavailable: {where}: the server does not answer now{wait} ({reply.detail}); {retry}")
         if reply.outcome == REFUSED:
@@ -239,7 +240,7 @@ class Conversation:
 
 
 def _cut_elsewhere(cut: Sequence[Reply]) -> bool:
-    """Whether more room did not help, because the server has a limit of its own."""
+    """Return whether the server has a limit of its own, so that more room did not help."""
     return len(cut) > 1 and cut[-1].tokens_out * 2 < cut[-1].room and cut[-1].tokens_out <= cut[-2].tokens_out
 
 
@@ -253,10 +254,10 @@ def _why_no_more(cut: Sequence[Reply], room: Room, window: int) -> str:
 
 @dataclass(frozen=True)
 class Record:
-    """Where a conversation is written down, and who hears of it."""
+    """Journal and listeners of a conversation."""
 
     journal: str
-    """The path of its journal."""
+    """Path of its journal."""
     ledger: Ledger
     in_place: Callable[[], None]
     """Raises where the task was moved, before anything is written into it."""
@@ -273,7 +274,7 @@ def open_conversation(
     shown_again: bool = True,
     on_wait: Callable[[str], None] = lambda what: None,
 ) -> Conversation:
-    """Goes on with what is recorded where it is of this work, and begins anew otherwise: the old journal is set aside.
+    """Go on with what is recorded where it is of this work, and begin anew otherwise: the old journal is set aside.
 
     `header` says what the work is, its `thread` among the rest; `begun` is kept of how it began, `is_same` may look closer at
     recorded rows, `on_set_aside` hears the name of a journal that was set aside; `shown_again` and `on_wait` are a
@@ -282,7 +283,7 @@ def open_conversation(
     record.in_place()
     if not can_continue(record.journal, header, is_same):
         aside = os.path.basename(set_aside(record.journal))
-        logger.debug("{} is of other work: it is kept as {}", os.path.basename(record.journal), aside)
+        logger.debug("{} belongs to other work: it is kept as {}", os.path.basename(record.journal), aside)
         on_set_aside(aside)
     thread = header["thread"]
     journal = Journal(record.journal, header, record.ledger.next_run(thread), record.in_place, begun=begun)
@@ -291,7 +292,7 @@ def open_conversation(
 
 
 def question_digest(messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:
-    """The digest of all that is sent: what a question is known again by."""
+    """Return the digest of all that is sent, by which a question is recognized."""
     parts: list[str | bytes] = [part for message in messages for part in (message.role, message.text)]
     parts += [message.digest for message in messages if message.reasoning or message.pictures]
     parts.append(json.dumps(schema, sort_keys=True))
@@ -299,14 +300,16 @@ def question_digest(messages: Sequence[Message], schema: Mapping[str, Any] | Non
 
 
 def prompt_version(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> str:
-    """What the words of a release are known by: the orders of the system and what is said of the tools, without the task."""
+    """Return the version of the prompts: a digest of the system's orders and the tools, without the task."""
     said = [message.text for message in messages if message.role == "system"]
     return sha256(json.dumps([said, [dict(tool) for tool in tools]], sort_keys=True).encode()).hexdigest()[:8]
 
 
 def keep_window(model: Model, path: str) -> None:
-    """Work that is recorded there goes on with the window that it was begun with, where nobody set one: what a server says
-    may change, and with another window it would be asked all again."""
+    """Keep the window that recorded work began with, unless the user set one.
+
+    A server may state another one later, and the work would be asked all over again.
+    """
     # decision 131
     if not isinstance(model, AssumesWindow):
         return
@@ -323,7 +326,7 @@ def _tokens_of_tools(tools: Sequence[Mapping[str, Any]]) -> int:
 
 
 def _check_reply(reply: Reply, longest: int) -> Reply:
-    """The reply; of no use where its calls cannot be told apart, or where it leaves no room to show it and go on."""
+    """Return the reply, or an unusable one if its calls share an id or it is too long to continue."""
     if len({call.id for call in reply.calls}) != len(reply.calls):
         return replace(reply, outcome=MALFORMED, detail="two calls have the same id")
     size = Message("assistant", reply.text, reply.calls).tokens

@@ -1,4 +1,4 @@
-"""From what a server did instead of answering to one of the outcomes, with words for a person."""
+"""Classify a server's failure into one of the outcomes, with words for the user."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pipeline.base.formats import parse_json
 _TRANSIENT_STATUS = (408, 409, 425)
 _DOWN_STATUS = (502, 503, 504)
 _FIRST_OF_GATEWAYS = 520
-"""From here on: 529 of Anthropic's, and what gateways say of a server behind them that is down."""
+"""First status of gateways: 529 of Anthropic's, and messages on a server behind them that is down."""
 _LONGEST = 300
 _OVERFLOW = re.compile(
     r"context.?length|context.?window|context.?size|maximum context|prompt is too long|input is too long"
@@ -39,7 +39,7 @@ _NO_CREDIT = re.compile(r"insufficient_quota|billing_hard_limit|credit balance i
 
 @dataclass(frozen=True)
 class Server:
-    """Who was asked, as far as a message needs it."""
+    """Server facts for messages."""
 
     provider: str
     host: str
@@ -47,16 +47,16 @@ class Server:
     key_variable: str | None = None
     secrets: tuple[str, ...] = field(default=(), repr=False)
     proxy: str = ""
-    """The proxy on the way to it, by host, port and where that is set; empty: none that is known."""
+    """Proxy on the way, by host, port and origin of the setting; empty: none known."""
 
     def quote(self, text: str) -> str:
-        """Words of a stranger as part of one line: our keys taken out first, then on one line, then cut."""
+        """Sanitize external text for one line: redact keys, collapse, truncate."""
         line = " ".join("".join(c if c.isprintable() else " " for c in redact_text(text, self.secrets)).split())
         return line if len(line) <= _LONGEST else line[:_LONGEST].rstrip() + "…"
 
 
 class ReplyError(PipelineError):
-    """There is no reply to use. It never leaves the adapters: it becomes a Reply with its outcome."""
+    """There is no usable reply. It never leaves the adapters: it becomes a Reply with its outcome."""
 
     def __init__(
         self, outcome: str, detail: str, *, wait: float | None = None, status: int = 0, said: str = ""
@@ -68,7 +68,7 @@ class ReplyError(PipelineError):
 
 
 def bad_reply(server: Server, what: str) -> ReplyError:
-    """A reply that arrived, and is none."""
+    """Return the error for an invalid reply."""
     return ReplyError(MALFORMED, f"{server.host} sent {what}")
 
 
@@ -94,14 +94,14 @@ def classify_status(
 
 
 def window_told(error: ReplyError) -> int:
-    """The window that a server names where a request is too long for it; 0: it names none."""
+    """Return the window that a server names for an oversized request; 0 if it names none."""
     found = _WINDOW_TOLD.search(error.said) if error.outcome == OVERFLOW else None
     window = int(found[1].replace(",", "")) if found else 0
     return window if window >= _LEAST_LIMIT else 0
 
 
 def length_limit(error: ReplyError, most_tokens: int) -> int:
-    """The limit that a server names where it refuses a reply of that length; 0: it was refused for another reason."""
+    """Return the limit that a server names for an oversized reply; 0 if it refused for another reason."""
     # Its own words alone: in ours stands its address, and a port is a number too.
     if error.outcome != FATAL or not _LENGTH_REFUSED.search(error.said):
         return 0
@@ -117,7 +117,7 @@ def classify_event(server: Server, error: object) -> ReplyError:
     if status < 400 and ("rate_limit" in words or "rate limit" in words):
         status = 429
     outcome, advice = _outcome_of(server, status or 500, words)
-    told = f"{server.host} broke its reply off: {server.quote(said or code) or 'it did not say why'}"
+    told = f"{server.host} broke off its reply: {server.quote(said or code) or 'it did not say why'}"
     return ReplyError(outcome, told + (f"; {advice}" if advice else ""), status=status, said=words)
 
 
@@ -136,9 +136,9 @@ def classify_connection_error(server: Server, error: BaseException) -> ReplyErro
         if isinstance(reason, ssl.SSLError):
             why = server.quote(str(reason))
             look = f"the proxy {server.proxy}" if server.proxy else "base_url"
-            return ReplyError(FATAL, f"{server.host} does not speak TLS as it should ({why}); look at {look}")
+            return ReplyError(FATAL, f"{server.host} does not speak TLS correctly ({why}); look at {look}")
         if isinstance(reason, socket.gaierror):
-            words = f"the name {server.host} is not found (DNS); is there a network?"
+            words = f"the name {server.host} cannot be resolved (DNS); is there a network?"
         elif isinstance(reason, ConnectionRefusedError):
             advice = "is the server started?" if _is_here(server.host) else "look at base_url and HTTPS_PROXY"
             words = f"nothing listens at {server.host} (connection refused); {advice}"
@@ -147,9 +147,9 @@ def classify_connection_error(server: Server, error: BaseException) -> ReplyErro
     names = {type(reason).__name__ for reason in reasons}
     if "ProxyError" in names:
         which = server.proxy or "on the way"
-        words = f"the proxy {which} does not lead to {server.host}; look at HTTPS_PROXY, NO_PROXY and the setting proxy"
+        words = f"the proxy {which} does not reach {server.host}; look at HTTPS_PROXY, NO_PROXY and the setting proxy"
     elif "ConnectTimeout" in names:
-        words = f"{f'the proxy {server.proxy}' if server.proxy else server.host} did not take the connection in time"
+        words = f"{f'the proxy {server.proxy}' if server.proxy else server.host} did not accept the connection in time"
     elif "ReadTimeout" in names or "APITimeoutError" in names:
         words = f"{server.host} fell silent" + (f" behind the proxy {server.proxy}" if server.proxy else "")
     told = server.quote(str(reasons[-1]))
@@ -157,7 +157,7 @@ def classify_connection_error(server: Server, error: BaseException) -> ReplyErro
 
 
 def _outcome_of(server: Server, status: int, words: str) -> tuple[str, str]:
-    """The outcome of a status, and what to type next."""
+    """Return the outcome of a status, and what to type next."""
     if status == 402 or _NO_CREDIT.search(words):
         return FATAL, "the account has no credit left"
     if status == 413 or (status in (400, 422, 500) and _OVERFLOW.search(words)):
@@ -186,7 +186,7 @@ def _outcome_of(server: Server, status: int, words: str) -> tuple[str, str]:
 
 
 def _parse_error_body(body: str) -> tuple[str, str]:
-    """The code and the words of an error's body; the body itself where it is no JSON."""
+    """Return the code and message of an error's body; the body itself if it is not JSON."""
     try:
         content = parse_json(body.encode("utf-8", "replace"))
     except FormatError:
@@ -206,7 +206,7 @@ def _parse_error(error: object) -> tuple[str, str]:
 
 
 def _retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Seconds that the server wants to be left alone; None where it says nothing that makes sense."""
+    """Return the delay in seconds that the server asks for, or None without a sensible one."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         told = headers.get(name, "").strip()
         if not told:

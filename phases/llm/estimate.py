@@ -1,4 +1,4 @@
-"""What work will cost: a rule of thumb, corrected by what the tasks beside it came to."""
+"""Estimate the cost of work: a rule of thumb, corrected by the tasks in the same directory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pipeline.base.jsonl import append_row, read_rows
 FILE = "expected.jsonl"
 _MOST_TASKS = 200
 _USUAL_SHARE = 0.8
-"""Of the tokens of requests: so many are usually read from a provider's cache, where it has one."""
+"""Usual share of request tokens that a provider reads from its cache."""
 _FINISHED = ("completed", "warning", "incomplete")
 _SMALL = 0.005
 _SLOW = {"plan": 3, "implement": 4}
@@ -36,23 +36,23 @@ class Work(NamedTuple):
 
 
 class Past(NamedTuple):
-    """What one finished piece of work came to, in parts of what the rule of thumb said."""
+    """Ratio of one finished piece of work to its rule of thumb."""
 
     model: str
     usd: float
-    """A million tokens of the rule of thumb cost so much."""
+    """Cost in dollars of a million tokens of the rule of thumb."""
     tokens_in: float
     tokens_out: float
     cached: float
-    """Of the tokens of requests: how many were read from a cache."""
+    """Share of request tokens that were read from a cache."""
 
 
 class Price(NamedTuple):
-    """What one kind of work will cost."""
+    """Cost of one kind of work."""
 
     text: str
     usd: tuple[float, float] | None
-    """At least and at most; None: not known."""
+    """Minimum and maximum; None: unknown."""
 
 
 class DryRun(Paused):
@@ -74,14 +74,14 @@ class DryRun(Paused):
 
 
 def note_expected(ledger: str, work: Work, run: int, model: str) -> None:
-    """Writes down what was expected, beside the ledger, so that later work learns from the difference."""
+    """Write down what was expected, beside the ledger, so that later work learns from the difference."""
     append_row(
         os.path.join(os.path.dirname(ledger), FILE), {**work._asdict(), "run": run, "model": model}, durable=False
     )
 
 
 def learn(ledger: str, thread: str) -> list[Past]:
-    """What the finished tasks beside this one came to. A damaged one is left out."""
+    """Learn from the finished tasks in the same directory. A damaged one is left out."""
     task = os.path.dirname(os.path.dirname(os.path.abspath(ledger)))
     found: list[Past] = []
     for name in sorted(os.listdir(os.path.dirname(task)))[:_MOST_TASKS]:
@@ -93,7 +93,7 @@ def learn(ledger: str, thread: str) -> list[Past]:
 
 
 def expected_usd(work: Work, model: Model, past: Sequence[Past]) -> float | None:
-    """About what work will cost; None where neither a price nor an earlier task says it."""
+    """Estimate the cost of work; None without a price or an earlier task."""
     if own := [row for row in past if row.model == model.name]:
         return median(row.usd for row in own) * (work.tokens_in + work.tokens_out) / 1e6
     if not model.priced:
@@ -108,7 +108,7 @@ def expected_usd(work: Work, model: Model, past: Sequence[Past]) -> float | None
 
 
 def price_work(work: Work, model: Model, past: Sequence[Past]) -> Price | None:
-    """Return what work will cost, `past` being what earlier tasks came to; None where nobody is paid."""
+    """Return the cost of work, corrected by `past` tasks; None if it is free."""
     # where earlier tasks say what it takes, a run in which much must be mended is among them
     times = 1 if past else _SLOW[work.thread]
     slow = work._replace(turns=work.turns * times, tokens_in=work.tokens_in * times)
@@ -144,7 +144,7 @@ def _is_finished(folder: str, thread: str) -> bool:
 
 
 def _read_past(logs: str, thread: str) -> list[Past]:
-    """One entry for each model that did work of its own."""
+    """Return one entry for each model that did work of its own."""
     rows = [
         row for row in read_ledger(os.path.join(logs, "llm.jsonl")) if (row["thread"] == "plan") == (thread == "plan")
     ]

@@ -1,4 +1,4 @@
-"""Builds the adapter for a model by its name."""
+"""Build the adapter for a model by its name."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from phases.llm.providers import Access, provider_at, provider_of
 
 
 def open_model(name: str, access: Access | None = None) -> Model:
-    """The adapter for the name of a recording, or of a model behind a server; the offline model is the agent's own.
+    """Return the adapter for a recording or a served model; the offline model is the agent's own.
 
     Raises UsageError for a name, an address or a price that makes no sense.
     A model is asked at `access.base_url`, else at the gateway that the settings name for its vendor, else at the vendor's own
     address. The vendor's key goes to the last two, and to `base_url` where `access.send_key` says so.
-    A key or a package that is missing is no reason to fail here: the model says so when it is asked.
+    A key or a package that is missing does not fail here: the model says so when it is asked.
     """
     if name.startswith("replay:"):
         from phases.llm.adapters.replay import ReplayModel  # late: only recordings need it

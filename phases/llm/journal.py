@@ -1,4 +1,4 @@
-"""Journals: everything that was paid for or done, on the disk before it is acted on.
+"""Journals: everything paid for or done is on the disk before it has an effect.
 
 The work is walked again from its beginning on resume; as long as the journal has an answer, that answer is taken and
 nothing is asked or done a second time. So a resumed run is the same program, not another one.
@@ -16,15 +16,15 @@ from pipeline.base.jsonl import append_row, read_rows, read_whole_lines, repair_
 from pipeline.base.logs import logger
 
 PAID = "paid"
-"""In the header, under `begun`: [turn, run] pairs. Up to that turn the replies were paid for in that run."""
+"""Header key under `begun`: [turn, run] pairs. Replies up to that turn were paid for in that run."""
 QUESTION = "request"
-"""In the key of a reply: the digest of its question."""
+"""Key of a reply with the digest of its question."""
 _APART = ("run", "begun")
-"""Keys of the header that say how the work was begun. They are no part of what the work is."""
+"""Keys of the header about how the work was begun, which do not identify it."""
 
 
 class Journal:
-    """The record of one conversation with a model. `header` says what it is a record of; another header is another run."""
+    """Record of one conversation with a model. `header` identifies the work; another header is another run."""
 
     def __init__(
         self,
@@ -55,11 +55,11 @@ class Journal:
 
     @property
     def run(self) -> int:
-        """How often this work was begun, this time included."""
+        """Return how often this work was begun, including now."""
         return int(self._rows[0].get("run", 1))
 
     def run_of(self, turn: int) -> int:
-        """In which run the reply of a turn was paid for."""
+        """Return the run in which the reply of a turn was paid for."""
         return run_of(self._rows[0], turn)
 
     @property
@@ -68,53 +68,65 @@ class Journal:
 
     @property
     def replaying(self) -> bool:
-        """Whether the next step is answered from the disk."""
+        """Return whether the next step is answered from the disk."""
         return self._next < self._recorded
 
     @property
     def next_kind(self) -> str:
-        """Of the record that answers the next step; empty when that is not on the disk."""
+        """Return the kind of the next recorded step; empty if there is none."""
         return str(self._rows[self._next]["kind"]) if self.replaying else ""
 
     @property
     def next_key(self) -> dict[str, Any]:
-        """Of the record that answers the next step; empty when that is not on the disk."""
+        """Return the key of the next recorded step; empty if there is none."""
         return dict(self._rows[self._next]["key"]) if self.replaying else {}
 
     @property
     def cut_here(self) -> bool:
-        """Whether the next step is the one that an earlier run may have been cut off in: done in part, and not recorded."""
+        """Return whether an earlier run may have been cut off in the next step: done in part, and not recorded."""
         return self._next == self._recorded > 1
 
     def rows(self) -> list[dict[str, Any]]:
-        """What was recorded before this run, in order."""
+        """Return the rows recorded before this run, in order."""
         return self._rows[1 : self._recorded]
 
     def all_rows(self) -> list[dict[str, Any]]:
-        """What is recorded by now, in order."""
+        """Return all rows recorded so far, in order."""
         return self._rows[1:]
 
     def replay_or_record(
         self, kind: str, key: Mapping[str, Any], do: Callable[[], dict[str, Any]], *, durable: bool = True
     ) -> dict[str, Any]:
-        """The recorded result of this step, or the result of doing it now, recorded before it is returned.
+        """Return the recorded result of this step, or do it now and record its result before returning it.
 
         `durable` is False for what changed nothing: a power cut may take its record until the next step is recorded.
         `key` names the step; a record that names another one means that the journal and the program have parted ways.
         """
-        if self.replaying:
-            row = self._rows[self._next]
-            if row["kind"] != kind or not self._is_key_of(row, key):
-                raise PhaseError(
-                    f"{self._path}, line {self._next + 1}: records {row['kind']} {row['key']}, and the run does "
-                    f"{kind} {dict(key)}; {_redo_advice(self._path)}"
-                )
-        else:
+        result = self.replay(kind, key)
+        return self.record(kind, key, do(), durable=durable) if result is None else result
+
+    def replay(self, kind: str, key: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the recorded result of this step; None if the step is still to be taken, and then recorded."""
+        if not self.replaying:
             self._in_place()  # both the step and its record write into the task directory (decision 21)
-            row = {"kind": kind, "key": dict(key), "result": self._clean(do())}
-            self._in_place()
-            self._rows.append(row)
-            append_row(self._path, row, durable=durable)
+            return None
+        row = self._rows[self._next]
+        if row["kind"] != kind or not self._is_key_of(row, key):
+            raise PhaseError(
+                f"{self._path}, line {self._next + 1}: records {row['kind']} {row['key']}, and the run does "
+                f"{kind} {dict(key)}; {_redo_advice(self._path)}"
+            )
+        self._next += 1
+        return dict(row["result"])
+
+    def record(
+        self, kind: str, key: Mapping[str, Any], result: Mapping[str, Any], *, durable: bool = True
+    ) -> dict[str, Any]:
+        """Return the result of a step as it was recorded: see replay_or_record."""
+        row = {"kind": kind, "key": dict(key), "result": self._clean(result)}
+        self._in_place()
+        self._rows.append(row)
+        append_row(self._path, row, durable=durable)
         self._next += 1
         return dict(row["result"])
 
@@ -126,28 +138,28 @@ class Journal:
             return False
         if not self._told:
             self._told = True
-            logger.debug("the model would be asked in other words now; the recorded replies are used as they are")
+            logger.debug("the prompts have changed since; the recorded replies are used as they are")
         return True
 
 
 def read_journal(path: str) -> list[dict[str, Any]]:
-    """The rows of a journal, its header first. Raises PhaseError for a damaged one."""
+    """Return the rows of a journal, its header first. Raises PhaseError for a damaged one."""
     return read_rows(path, _is_record, "a record of a run", _redo_advice(path))
 
 
 def read_journal_lines(path: str) -> list[tuple[bytes, dict[str, Any]]]:
-    """The same of a journal that may be growing, each row with its line."""
+    """Return each row of a growing journal with its line."""
     return read_whole_lines(path, _is_record, "a record of a run", _redo_advice(path))
 
 
 def run_of(header: Mapping[str, Any], turn: int) -> int:
-    """In which run the reply of a turn was paid for: a journal that was cut back holds replies of runs before."""
+    """Return the run in which the reply of a turn was paid for: a journal that was cut back has replies of earlier runs."""
     paid = header.get("begun", {}).get(PAID, [])
     return int(next((run for last, run in paid if turn <= last), header.get("run", 1)))
 
 
 def find_journals(task: str) -> list[str]:
-    """Every journal in a task directory: of plan, references, code and sub-agents, those that were set aside among them."""
+    """Return every journal of a task: of plan, references, code and sub-agents, also those set aside."""
     found, own = [], ("journal.jsonl", "plan_journal.jsonl", "references_journal.jsonl")
     for name in sorted(os.listdir(task)) if os.path.isdir(task) else ():
         path = os.path.join(task, name)
@@ -161,7 +173,7 @@ def find_journals(task: str) -> list[str]:
 def can_continue(
     path: str, header: Mapping[str, Any], same: Callable[[list[dict[str, Any]]], bool] = lambda rows: True
 ) -> bool:
-    """Whether the journal on the disk, if there is one, is a record of this run; `same` may look closer at its rows."""
+    """Return whether a journal on the disk is a record of this run; `same` may check its rows."""
     repair_tail(path)
     rows = read_journal(path)
     return not rows or (is_header_of(rows[0], header) and same(rows))
@@ -172,7 +184,7 @@ def header_row(header: Mapping[str, Any], run: int, begun: Mapping[str, Any]) ->
 
 
 def is_header_of(row: Mapping[str, Any], header: Mapping[str, Any]) -> bool:
-    """Whether a row begins the journal of this work, however it was begun."""
+    """Return whether a row begins the journal of this work, in whatever way it was begun."""
     return {name: value for name, value in row.items() if name not in _APART} == {"kind": "header", **header}
 
 

@@ -44,18 +44,18 @@ _CUT_OFF = "the run ended in this call; what it cost is an estimate"
 _LONGEST_PARTIAL = 4000
 _RAISED_BY = {"max_usd": "add_usd"}
 _RESERVED: dict[str, dict[str, float]] = {}
-"""Of each ledger, what the calls under way cost at least, by thread."""
+"""Minimum cost of the open calls of each ledger, by thread."""
 _CENT, _ROUNDING = 100, 1e-9
 # decision 112: planning and references ask models side by side, each with a ledger of its own.
 _LOCKS: dict[str, threading.RLock] = {}
-"""One for each ledger that this process has opened: other processes are kept out by the lock of the task."""
+"""Locks of the ledgers that this process has opened: the lock of the task keeps other processes out."""
 
 
 Waited = TypeVar("Waited")
 
 
 class LedgerCall(NamedTuple):
-    """Which call of a task a row is about."""
+    """Call of a task that a row belongs to."""
 
     thread: str
     """plan, references, implement, or explore-… for a sub-agent."""
@@ -63,13 +63,13 @@ class LedgerCall(NamedTuple):
     """Counts how often that thread was begun anew."""
     turn: int
     about: str = ""
-    """What the call was for: the file that was to be written, say."""
+    """Purpose of the call, like the file to be written."""
 
 
 def paid_replies(
     rows: Iterable[Mapping[str, Any]], thread: str, run_of_turn: Callable[[int], int]
 ) -> Iterator[tuple[LedgerCall, str, Reply]]:
-    """What rows of a journal say was paid for: the call, the model and its reply."""
+    """Yield the paid calls of a journal: call, model and reply."""
     for row in rows:
         if row["kind"] == "reply":
             turn, result = row["key"]["turn"], row["result"]
@@ -77,7 +77,7 @@ def paid_replies(
 
 
 class Ledger:
-    """What one task has spent. Two threads may have one each."""
+    """Spending of one task. Two threads may have one each."""
 
     def __init__(
         self, path: str, limits: Mapping[str, Any], in_place: Callable[[], None] = lambda: None,
@@ -101,16 +101,16 @@ class Ledger:
 
     @property
     def task(self) -> str:
-        """The name of the task, as it is typed in a shell."""
+        """Return the name of the task, as typed in a shell."""
         return shlex.quote(os.path.basename(os.path.dirname(os.path.dirname(self._path))))
 
     def next_run(self, thread: str) -> int:
-        """The number for a thread that begins anew."""
+        """Return the run number for a thread that starts again."""
         self._catch_up()
         return 1 + max((row["run"] for row in self._rows if row["thread"] == thread), default=0)
 
     def enforce_limits(self, model: Model, thread: str = "", usd: float = 0.0, *, most: float = 0.0) -> float:
-        """Reserves what the next call of a thread costs, until its row is there: `most`, or as much of it as is left.
+        """Reserve the cost of a thread's next call until its row is written: `most`, or the rest of the budget.
 
         Returns what is left in dollars, infinity without a limit: more the call may not cost. Raises Paused where a limit is
         reached or has no room for `usd`, which it costs at least: then it must not be made. Raises PhaseError for a limit
@@ -123,7 +123,7 @@ class Ledger:
         if (limits.get("max_usd") or limits.get("batch_usd")) and not (model.priced or model.reports_cost):
             raise PhaseError(
                 f"what {model.name} costs is not known, and its server does not say it, so a limit in dollars cannot be kept: "
-                "give its price in prices.yaml beside the settings file, or limit tokens instead with --max-tokens"
+                "give its price in prices.yaml next to the settings file, or limit tokens instead with --max-tokens"
             )
         with self._lock:
             under_way, left = sum(other for name, other in self._reserved.items() if name != thread), math.inf
@@ -155,7 +155,7 @@ class Ledger:
         )
 
     def leave_out(self, wait: Callable[..., Waited]) -> Callable[..., Waited]:
-        """The same function, but the time that it takes is no work: a person is waited for."""
+        """Wrap a function so that its time does not count as work: it waits for the user."""
 
         def waits(*given: object) -> Waited:
             since = time.monotonic()
@@ -167,7 +167,7 @@ class Ledger:
         return waits
 
     def expect(self, work: Work, run: int, model: Model, *, begins: bool) -> str:
-        """What work will cost, in one line for a person; empty where it costs nothing. `begins`: nothing of it is done yet."""
+        """Describe the expected cost in one line; empty if it is free. `begins`: none of the work is done yet."""
         if model.priced and not model.price(1_000_000, 1_000_000):
             return ""
         if begins and self._limits.get("dry_run") != "yes":
@@ -183,12 +183,12 @@ class Ledger:
             self._reserved.pop(thread, None)
 
     def rows(self) -> list[dict[str, Any]]:
-        """What is known by now, by any ledger of this task."""
+        """Return all rows so far, of any ledger of this task."""
         self._catch_up()
         return self._rows
 
     def used(self) -> dict[str, float]:
-        """Of every limit that is set, how much is used up."""
+        """Return the used-up part of every limit that is set."""
         self._catch_up()
         spent = self.spent
         amounts: dict[str, Callable[[], float]] = {
@@ -200,8 +200,8 @@ class Ledger:
         return {name: amount() for name, amount in amounts.items() if self._limits.get(name)}
 
     def begin(self, call: LedgerCall, model: str, tokens_in: int, usd: float) -> None:
-        """Notes a call before it is made, with the least that it costs: it counts, should the run end in it."""
-        # decision 116: a signal reaches no thread, and kill -9 nobody, so the call is noted before it is made.
+        """Note a call before it is made, with the least that it costs: it counts, should the run end in it."""
+        # decision 116: no thread notices a signal, or any process kill -9, so the call is noted before it is made.
         self._in_place()
         row = self._row(call, model, Reply(TRANSIENT, "", (), tokens_in, usd=usd, detail=_CUT_OFF))
         self._begun[call.thread] = row["at"], tokens_in
@@ -209,7 +209,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Inside, no other task of the folder takes from the limit for all: reserve and note a call here."""
+        """Keep other tasks of the folder from the shared limit: reserve and note a call inside."""
         # without it, as many tasks as run side by side would each take the last of the money (decision 215)
         if not self._limits.get("batch_usd"):
             yield
@@ -222,7 +222,7 @@ class Ledger:
             os.close(folder)
 
     def record(self, call: LedgerCall, model: str, reply: Reply, *, used: bool) -> None:
-        """Adds what a call cost; on the disk when it returns. `used`: a journal holds the reply."""
+        """Add what a call cost; on the disk when it returns. `used`: a journal holds the reply."""
         noted = self._begun.pop(call.thread, None)
         begun = {"begun": noted[0], EXPECTED: noted[1]} if noted else {}
         with self._lock:  # the seconds since the call before: sub-agents may ask side by side
@@ -247,7 +247,7 @@ class Ledger:
         }
 
     def _recover_all(self) -> None:
-        """Looks through every journal of the task, those too that were set aside: what was paid for stays spent."""
+        """Look through every journal of the task, those too that were set aside: what was paid for stays spent."""
         for path in find_journals(os.path.dirname(os.path.dirname(self._path))):
             # A damaged one is named by who works with it.
             with contextlib.suppress(PipelineError, KeyError, TypeError, ValueError):
@@ -255,7 +255,7 @@ class Ledger:
                 self.recover(paid_replies(rows, header["thread"], partial(run_of, header)))
 
     def _take_over(self) -> None:
-        """Calls that a run was in when it was killed are paid for, as far as anybody knows."""
+        """Call that a run was in when it was killed are paid for, as far as anybody knows."""
         for path, row in read_open_calls(self._path, left=True).items():
             with self._lock:
                 self._catch_up()
@@ -268,7 +268,7 @@ class Ledger:
                 os.unlink(path)
 
     def recover(self, calls: Iterable[tuple[LedgerCall, str, Reply]]) -> None:
-        """Adds what a journal says was paid for and a crash kept from being noted here."""
+        """Add what a journal says was paid for and a crash kept from being noted here."""
         for call, model, reply in calls:
             with self._lock:
                 self._catch_up()
@@ -276,8 +276,10 @@ class Ledger:
                     self.record(call, model, reply, used=True)
 
     def _batch(self) -> float:
-        """What this task and all beside it have spent, and what their calls under way may cost. A ledger that did not change is
-        not read again."""
+        """Return the spending of this task and its neighbours, with their open calls.
+
+        A ledger that did not change is not read again.
+        """
         folder, total = self._folder(), float(self.spent["usd"])
         for name in os.listdir(folder):
             path = os.path.join(folder, name, "logs", os.path.basename(self._path))
@@ -311,7 +313,7 @@ class Ledger:
                 self.spent[name] += 1 if name == "calls" else row[name]
 
     def _catch_up(self) -> None:
-        """Reads the file where it has grown by rows of others. One that went away takes back nothing that was spent."""
+        """Read the file where it has grown by rows of others. One that went away takes back nothing that was spent."""
         with self._lock:
             size = os.path.getsize(self._path) if os.path.exists(self._path) else 0
             if size > self._size:

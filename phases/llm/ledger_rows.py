@@ -18,16 +18,16 @@ from pipeline.base.jsonl import read_rows
 
 ZERO = {"calls": 0, "tokens_in": 0, "tokens_cached": 0, "tokens_out": 0, "usd": 0.0, "seconds": 0.0}
 EXPECTED = "expected"
-"""In a row: how many tokens the request was thought to have."""
+"""Row key with the expected tokens of the request."""
 RESERVED = "reserved"
-"""In a note of a call under way: how many dollars are kept for it. It is of no use in a row."""
+"""Note key with the dollars reserved for an open call. Rows do not use it."""
 _FIRST_REPLY = 500
 _UNTRIED, _MARGIN = 1.25, 1.1
 _INFINITE = float("inf")
 
 
 def read_ledger(path: str) -> list[dict[str, Any]]:
-    """The rows of a ledger, a reply that was used once; none where there is no file. Raises PhaseError for a damaged one."""
+    """Return the rows of a ledger, each used reply once; none without a file. Raises PhaseError for a damaged one."""
     rows = read_rows(path, is_row, "a row of what calls cost", "cut that line out by hand")
     first: dict[tuple[Any, ...], int] = {}
     return [
@@ -36,13 +36,13 @@ def read_ledger(path: str) -> list[dict[str, Any]]:
 
 
 def rows_by_now(path: str) -> list[dict[str, Any]]:
-    """The rows of a ledger, and of the calls that were under way when its run ended, with what these cost at least."""
+    """Return the rows of a ledger, and of calls that were open when its run ended, at their least cost."""
     rows = read_ledger(path)
     return [*rows, *(row for row in read_open_calls(path).values() if is_row(row) and not is_noted(row, rows))]
 
 
 def is_noted(note: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether the call of a note has its row: the run was killed between the two."""
+    """Return whether a note's call has its row: the run may have been killed between the two."""
     return any(
         row.get("begun") == note.get("at") or (row["used"] and paid_call(row) == paid_call(note) and "begun" not in row)
         for row in rows
@@ -51,7 +51,7 @@ def is_noted(note: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> bool
 
 
 def paid_call(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What a reply that was used is known by: it is paid for once, however many rows say so."""
+    """Return the key of a used reply, which is paid for once however many rows it has."""
     return row["thread"], row["run"], row["turn"]
 
 
@@ -63,7 +63,7 @@ def is_row(row: Mapping[str, Any]) -> bool:
 
 
 def sum_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """calls, tokens, money and seconds of some rows, added up."""
+    """Add up calls, tokens, money and seconds of some rows."""
     total = dict(ZERO)
     for row in rows:
         for name in ZERO:
@@ -76,38 +76,37 @@ def total_tokens(spent: Mapping[str, Any]) -> int:
 
 
 def has_answered(rows: Iterable[Mapping[str, Any]], model: str) -> bool:
-    """Whether a model gave a reply before."""
+    """Return whether a model answered before."""
     return any(row["used"] and row["model"] == model for row in rows)
 
 
 def longest_reply(rows: Iterable[Mapping[str, Any]], thread: str, model: str) -> int:
-    """Of all replies of a model to a kind of thread, in tokens: the next one may be as long. Those that were cut off, too: with
-    less room they would be cut off again."""
+    """Return the longest reply of a model to a kind of thread, in tokens, also among replies that were cut off."""
     kind = thread.partition("-")[0]
     own = (row for row in rows if row["model"] == model and row["thread"].partition("-")[0] == kind)
     return max((int(row["tokens_out"]) for row in own if row["outcome"] in (OK, TRUNCATED)), default=_FIRST_REPLY)
 
 
 def tokens_at_most(rows: Iterable[Mapping[str, Any]], model: str, tokens: int) -> int:
-    """How many tokens a request may turn out to have that is thought to have so many: learnt from the calls before."""
+    """Return the likely maximum of a request's tokens, learnt from earlier calls."""
     own = [row for row in rows if row["model"] == model and row["used"] and row.get(EXPECTED)]
     factor = max((row["tokens_in"] / row[EXPECTED] for row in own), default=0.0) * _MARGIN if own else _UNTRIED
     return math.ceil(tokens * factor)
 
 
 def usd_a_token(rows: Iterable[Mapping[str, Any]], model: str) -> float:
-    """What a model's replies cost, in dollars a token that was read: for one whose price is not known."""
+    """Return a model's cost in dollars a token read, for a model without a known price."""
     own = [row for row in rows if row["model"] == model and row["used"]]
     return float(sum(row["usd"] for row in own) / max(1, sum(row["tokens_in"] for row in own)))
 
 
 _LARGEST = 65536
 _LIVE: set[str] = set()
-"""The notes of calls that this very process makes."""
+"""Notes of this process's calls."""
 
 
 def note_open_call(ledger: str, row: Mapping[str, Any]) -> None:
-    """Notes one. A thread of questions has one call at a time; the note goes with forget_call()."""
+    """Note one. A thread of questions has one call at a time; the note goes with forget_call()."""
     make_directory(_notes_directory(ledger))
     path = _note_path(ledger, str(row["thread"]))
     _LIVE.add(path)
@@ -115,7 +114,7 @@ def note_open_call(ledger: str, row: Mapping[str, Any]) -> None:
 
 
 def forget_open_call(ledger: str, thread: str) -> None:
-    """Takes the note back: what the call cost is in the ledger."""
+    """Take the note back: what the call cost is in the ledger."""
     path = _note_path(ledger, thread)
     if path in _LIVE:
         _LIVE.discard(path)
@@ -124,7 +123,7 @@ def forget_open_call(ledger: str, thread: str) -> None:
 
 
 def read_open_calls(ledger: str, *, left: bool = False) -> dict[str, dict[str, Any]]:
-    """The notes by their paths; `left`: those alone that a run before this one left. What is no note is nothing."""
+    """Return the notes by their paths; `left`: only those of an earlier run. Invalid notes are ignored."""
     folder = _notes_directory(ledger)
     found: dict[str, dict[str, Any]] = {}
     for name in sorted(os.listdir(folder)) if _is_directory(folder) else ():
@@ -139,13 +138,13 @@ def read_open_calls(ledger: str, *, left: bool = False) -> dict[str, dict[str, A
 
 
 def sum_reserved(ledger: str) -> float:
-    """What the calls under way in a task may cost, in dollars. Amounts that are none count nothing."""
+    """Return the dollars reserved for a task's open calls. Invalid amounts are ignored."""
     amounts = [row.get(RESERVED) for row in read_open_calls(ledger).values()]
     return sum(each for each in amounts if isinstance(each, (int, float)) and 0 <= each < _INFINITE)
 
 
 def _is_directory(path: str) -> bool:
-    """A link is none: the task directory may come from anybody."""
+    """Return whether it is a directory and not a link: the task directory is untrusted."""
     return os.path.lexists(path) and stat.S_ISDIR(os.lstat(path).st_mode)
 
 

@@ -1,4 +1,4 @@
-"""The words of a reply while they come, a line at a time, for whoever watches the run."""
+"""Publish the words of a reply while they come, a line at a time."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from phases.llm.redaction import redact_text
 
 _LONGEST = 400
-"""In characters: a line that is longer is shown in parts."""
+"""Longest line in characters: a longer one is shown in parts."""
 _OVERLAP = 200
-"""Of a part, so many characters wait for what follows: a key that a cut would split is not recognised."""
+"""Characters of a part that wait for what follows: a key that a cut would split is not recognised."""
 _LINE_END = re.compile(r"\n|(?<!\\)(?:\\\\)*\\n")
 _KEY_BEGINS, _KEY_ENDS = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?!.*-----END )"), "-----END "
 ARGUMENTS = "arguments"
@@ -26,7 +26,7 @@ class LiveWords:
         self._in_key = False
 
     def add(self, kind: str, piece: str) -> None:
-        """`kind` says what it is a piece of: text, reasoning, arguments of a call. Another kind begins a line."""
+        """Add a piece of a kind: text, reasoning, arguments of a call. Another kind begins a line."""
         if kind != self._kind:
             self.end()
             self._kind = kind
@@ -42,12 +42,12 @@ class LiveWords:
             self._held = clean[-_OVERLAP:]
 
     def end(self) -> None:
-        """Shows what has come of the last line."""
+        """Show what has come of the last line."""
         self._tell(self._held)
         self._held, self._in_key = "", False
 
     def _split(self, text: str) -> list[str]:
-        """Lines; in the arguments of a call, which are JSON, also those of the texts in them."""
+        """Split into lines; in the arguments of a call, which are JSON, also within their strings."""
         return _LINE_END.split(text) if self._kind == ARGUMENTS else text.split("\n")
 
     def _tell(self, line: str) -> None:
@@ -62,7 +62,7 @@ class LiveWords:
 
 
 def _unescape(line: str) -> str:
-    """A part of a JSON text as it is meant; as it stands where it is cut in an escape, or holds marks of JSON."""
+    """Return the meaning of part of a JSON string; unchanged if it is cut in an escape, or contains JSON syntax."""
     try:
         text = json.loads(f'"{line}"', strict=False)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a model is to the agent: a request in, one reply out. The adapters are in adapters/."""
+"""Interface of a model: a request in, one reply out. The adapters are in adapters/."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_TOKENS = 16_384
 _BYTES_A_TOKEN = 3
 _LONGEST_REPLY = 131_072
 _notified: set[str] = set()
-"""The models whose window this process said to be assumed."""
+"""Models whose assumed window this process has reported."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class Message:
     calls: tuple[ToolCall, ...] = ()
     call_id: str | None = None
     reasoning: Mapping[str, Any] = field(default_factory=dict)
-    """What came before the text, as the reply holds it."""
+    """Parts before the text, as in the reply."""
     pictures: tuple[Picture, ...] = ()
-    """Of a message of a user or a tool. A model that sees none gets a line of words for each."""
+    """Pictures of a message of a user or a tool. A model that sees none gets a line of words for each."""
 
     @cached_property
     def digest(self) -> bytes:
@@ -64,70 +64,69 @@ class Request:
     tools: Sequence[Mapping[str, Any]] = ()
     """name, description, parameters (a JSON schema) each."""
     schema: Mapping[str, Any] | None = None
-    """The reply should be one JSON value that fits this schema; a server that cannot be told so is asked without it."""
+    """Schema for the reply as one JSON value; left out for a server without that feature."""
     most_tokens: int = MOST_TOKENS
-    """A longer reply is cut off, and then it is no content."""
+    """Length limit: a longer reply is cut off and unusable."""
     thread: str = ""
-    """Which conversation this is: plan, implement, or explore-… for a sub-agent. Not sent."""
+    """Conversation: plan, implement, or explore-… for a sub-agent. Not sent."""
     turn: int = 1
-    """Which turn of it. Not sent."""
+    """Turn of the conversation. Not sent."""
     on_text: Callable[[int], None] = lambda characters: None
     """Called while the reply arrives, with the number of its characters so far."""
     on_words: Callable[[str, str], None] = lambda kind, piece: None
     """Called with each piece of it that a person can read, and what it is of: text, reasoning, arguments."""
     effort: str = ""
-    """How much it should think: none, low, medium or high; empty: as the vendor has it. A server that does not know it is
-    asked without."""
+    """Thinking effort: none, low, medium or high; empty: the vendor's default. Left out for a server that does not know it."""
     flex: bool = False
-    """Whether a slower answer at a lower price will do. A server that has no such tariff for the model is asked without."""
+    """True if a slower answer at a lower price will do. Left out for a server without such a tariff for the model."""
     lasting: Sequence[int] = ()
-    """The places of messages up to which later questions will be the same: where a provider's cache is worth marking."""
+    """Positions of messages up to which later questions will be the same: where a cache mark is worthwhile."""
     most_usd: float = 0.0
-    """What all tries of this question together may cost; 0: no limit. Not sent."""
+    """Maximum cost of all tries of this question together; 0: no limit. Not sent."""
     worst_usd: float = 0.0
-    """What one try may cost. Not sent."""
+    """Maximum cost of one try. Not sent."""
     answered_before: bool = False
-    """Whether the model answered a call of this task: a lost connection is then an outage, and no wrong address. Not sent."""
+    """True if the model answered before in this task: a lost connection is then an outage, not a wrong address. Not sent."""
     on_wait: Callable[[float, str], None] = lambda seconds, detail: None
     """Called before a wait, with its seconds and why the server could not answer."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model said. `outcome` is one of OUTCOMES; `detail` says what was wrong, in one line for a person."""
+    """Reply of a model. `outcome` is one of OUTCOMES; `detail` describes a fault in one line for the user."""
 
     outcome: str
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     tokens_in: int = 0
-    """All tokens of the request, those from the provider's cache among them."""
+    """All tokens of the request, including those from the provider's cache."""
     tokens_cached: int = 0
     tokens_out: int = 0
     usd: float = 0.0
     detail: str = ""
     wait: float | None = None
-    """Of rate_limited, unavailable and transient: after how many seconds the server wants to be asked again, where it said so."""
+    """Delay in seconds that the server asks for, of rate_limited, unavailable and transient."""
     reasoning: Mapping[str, Any] = field(default_factory=dict)
-    """What the model thought, where the server tells it: given back to it word for word (reasoning.py)."""
+    """The model's thoughts, if the server sends them: returned to it word for word (reasoning.py)."""
     room: int = 0
-    """Of a reply that was cut off while the model still thought: how many tokens it might have had; else 0."""
+    """Room of a reply that was cut off during thinking; else 0."""
     limit: int = 0
-    """Of a request that was refused for the length of its reply: how long one may be, in the server's words; else 0."""
+    """Longest reply by the server, of a request refused for that; else 0."""
     window: int = 0
-    """Of a request that was too long: the window, in the server's words; else 0."""
+    """Window by the server, of a request that was too long; else 0."""
 
 
 class Room(NamedTuple):
-    """How many tokens a reply may have, what the model thinks among them."""
+    """Limits of a reply in tokens, thinking included."""
 
     first: int = 0
     """0: as most_tokens says."""
     most: int = _LONGEST_REPLY
-    """Where the first was used up in thinking."""
+    """Limit if the first was used up in thinking."""
 
 
 class Reachability(NamedTuple):
-    """Whether a model can be asked now."""
+    """Result of a check whether a model can be asked."""
 
     reachable: bool
     detail: str
@@ -138,62 +137,62 @@ class Model(Protocol):
     """Anything that answers."""
 
     name: str
-    """As in the setting `model`."""
+    """Name as in the setting `model`."""
     detail: str
-    """For a person: what answers, and where."""
+    """Description of the model and its server for the user."""
     secrets: tuple[str, ...]
-    """What must be in no file: its key. Replies have lost it already; other texts have not."""
+    """Keys that no file may contain. Replies are free of them already; other texts are not."""
     priced: bool
-    """Whether what a call costs is known beforehand."""
+    """True if the price of a call is known beforehand."""
     reports_cost: bool
-    """Whether its server says of each reply what it cost. Without that and without a price, no budget in money can be kept."""
+    """True if the server states each reply's cost. Without that or a price, no budget in money can be kept."""
 
     @property
     def window(self) -> int:
-        """Tokens that request and reply may have together."""
+        """Return the tokens that request and reply may have together."""
         ...
 
     def ask(self, request: Request) -> Reply:
-        """One reply. A failure is a reply too, with its outcome; nothing is raised but Interrupted."""
+        """Ask for one reply. A failure is a reply too, with its outcome; only Interrupted is raised."""
         ...
 
     def check(self) -> Reachability:
-        """Whether it can be asked: tried without cost, within seconds."""
+        """Check whether the model can be asked, without cost, within seconds."""
         ...
 
     def price(self, tokens_in: int, tokens_out: int) -> float:
-        """What so many tokens cost, in US dollars; 0.0 where that is not known."""
+        """Return the cost of so many tokens in US dollars; 0.0 if it is unknown."""
         ...
 
 
 @runtime_checkable
 class Finite(Protocol):
-    """A model that has only so much to say: rules that write a scaffold, or a recording."""
+    """A model with a limited supply of replies: rules that write a scaffold, or a recording."""
 
     def is_over(self, thread: str, turn: int) -> bool:
-        """Whether it has nothing to say at this turn, so that what is refused cannot be mended."""
+        """Return whether the model has no reply for this turn, so that a refusal cannot be fixed."""
         ...
 
 
 @runtime_checkable
 class AssumesWindow(Protocol):
-    """A model whose window nobody set: its server may say it, and may say another one tomorrow."""
+    """Model without a configured window: its server may state one, and another one tomorrow."""
 
     def assumes_window(self) -> bool:
-        """Whether the server did not say it either, so that it is what servers of this model usually have."""
+        """Return whether the server states no window either, so that the usual one of this model is assumed."""
         ...
 
     def take_window(self, window: int) -> None:
-        """Takes the window that recorded work was begun with, where the user says none."""
+        """Take the window that recorded work was begun with, where the user says none."""
         ...
 
     def learn_window(self, window: int) -> None:
-        """Takes the window that the server named when a request was too long: whatever was known, it is no larger."""
+        """Record the window that the server named for an oversized request: an upper bound for what was known."""
         ...
 
 
 def notify_assumed_window(model: Model, tell: Callable[[str], None]) -> None:
-    """Says once that a window is assumed, and how to set it. Raises PhaseError where nobody knows it."""
+    """Report once that a window is assumed, and how to set it. Raises PhaseError if it is unknown."""
     if isinstance(model, AssumesWindow) and model.assumes_window() and model.name not in _notified:
         _notified.add(model.name)
         tell(f"{model.name}: {describe_assumed_window(model.window)}")
@@ -214,24 +213,24 @@ def describe_unknown_window(name: str) -> str:
 
 
 def dearest(model: Model, tokens_in: int) -> float:
-    """What a request of so many tokens costs where all of it goes into the provider's cache, which may cost more than none."""
+    """Return the cost of a request whose tokens all go into the provider's cache, which may cost more."""
     price = getattr(model, "dearest", None)
     return float(price(tokens_in)) if callable(price) else model.price(tokens_in, 0)
 
 
 def sees_pictures(model: Model) -> bool:
-    """Whether it can be shown pictures, as far as that is known."""
+    """Return whether the model can be shown pictures, as far as that is known."""
     return getattr(model, "sees", False) is True
 
 
 def describe_pictures(message: Message) -> Message:
-    """The message in words alone."""
+    """Return the message with its pictures in words."""
     told = [f"[{picture.describe()}, and you are shown none]" for picture in message.pictures]
     return replace(message, text="\n".join([message.text, *told]), pictures=()) if told else message
 
 
 def room_of(model: Model) -> Room:
-    """How long its replies may be, where it says so."""
+    """Return the reply limits that the model states, or the defaults."""
     room = getattr(model, "room", None)
     return room if isinstance(room, Room) else Room()
 
@@ -260,17 +259,17 @@ def require_model(ctx: _OpensModel) -> Model:
 
 
 def as_model(value: object) -> Model | None:
-    """The value where it is a model. Its window is not looked at: that may ask a server, and fail."""
+    """Return the value if it is a model. Its window is not read: that may ask a server, and fail."""
     return cast("Model", value) if isinstance(value, _Asks) else None
 
 
 def tokens_of(text: str) -> int:
-    """About how many tokens a text has: on the high side, because the tokenizers differ and none is at hand."""
+    """Estimate the tokens of a text, on the high side: tokenizers differ, and none is available here."""
     return len(text.encode("utf-8", "replace")) // _BYTES_A_TOKEN + 1
 
 
 def most_tokens(window: int) -> int:
-    """How long a reply may be, where request and reply share a window."""
+    """Return the longest reply if request and reply share a window."""
     return min(MOST_TOKENS, window // 4)
 
 
@@ -279,7 +278,7 @@ def message_of(reply: Reply) -> Message:
 
 
 def reply_to_json(reply: Reply) -> dict[str, Any]:
-    """A reply as the journal and recordings keep it; what few replies have stands there only where they have it."""
+    """Return a reply as journal and recordings keep it; rare fields are present only if set."""
     calls = [{"id": call.id, "name": call.name, "arguments": dict(call.arguments)} for call in reply.calls]
     row = {**vars(reply), "calls": calls}
     return {name: value for name, value in row.items() if value or name not in _RARE}
@@ -287,13 +286,13 @@ def reply_to_json(reply: Reply) -> dict[str, Any]:
 
 _RARE = ("reasoning", "room", "limit", "window")
 OWNER = "model"
-"""The key of `reasoning` that says whose it is: another model cannot check a signature, and may refuse it."""
+"""Key of `reasoning` with its owner: another model cannot check a signature, and may refuse it."""
 BESIDE = ("model", "about", "prompt")
-"""What a journal notes beside a reply: who gave it, what for, and the version of the prompt that asked for it."""
+"""Journal keys next to a reply: its model, its purpose, and the version of its prompt."""
 
 
 def reply_from_json(row: Mapping[str, Any]) -> Reply:
-    """A reply from the journal or a recording."""
+    """Return a reply from the journal or a recording."""
     calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in row["calls"])
     told = row.get("reasoning")
     reasoning = told if isinstance(told, dict) else {}
@@ -306,7 +305,7 @@ DEEPEST = 64
 
 
 def is_deep(value: object) -> bool:
-    """Whether a JSON value has more levels than that; found out level by level, without a call for each."""
+    """Return whether a JSON value has more levels than that, without recursion."""
     level = [value]
     for _ in range(DEEPEST):
         level = [child for each in level for child in _child_values(each) if isinstance(child, (dict, list))]

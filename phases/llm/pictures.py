@@ -1,4 +1,4 @@
-"""Pictures beside the text of a message: known by their first bytes, kept as files by their digest."""
+"""Pictures next to the text of a message: recognized by their first bytes, kept as files by their digest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.base.errors import PipelineError
 from pipeline.base.files import make_directory, read_bytes, write_durable
 
 LARGEST_PICTURE, LONGEST_SIDE = 3_500_000, 8_000
-"""In bytes and in pixels: what every vendor takes."""
+"""Limits that every vendor accepts, in bytes and in pixels."""
 _PIXELS_A_TOKEN, _FEWEST, _MOST = 500, 1_000, 5_000
 _PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
 _SIZES_IN_JPEG = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
@@ -28,7 +28,7 @@ class Picture:
     media: str
     """image/png, image/jpeg, image/gif or image/webp."""
     width: int
-    """In pixels, as is `height`."""
+    """Width in pixels, as is `height`."""
     height: int
     data: bytes = field(repr=False)
 
@@ -38,7 +38,7 @@ class Picture:
 
     @property
     def tokens(self) -> int:
-        """About how many tokens it costs, on the high side: vendors count pixels or tiles, each in a way of its own."""
+        """Estimate the tokens of a picture, on the high side: vendors count pixels or tiles in different ways."""
         return min(_MOST, max(_FEWEST, self.width * self.height // _PIXELS_A_TOKEN))
 
     @cached_property
@@ -54,7 +54,7 @@ class Picture:
 
 
 def parse_picture(data: bytes) -> Picture | None:
-    """The picture that these bytes are, by their first ones; None for anything else, and for one that is broken there."""
+    """Parse a picture by its first bytes; None for anything else, and for a broken one."""
     with suppress(struct.error, IndexError):
         if data.startswith(_PNG) and data[12:16] == b"IHDR":
             return _sized("image/png", struct.unpack(">II", data[16:24]), data)
@@ -68,7 +68,7 @@ def parse_picture(data: bytes) -> Picture | None:
 
 
 def why_not_shown(picture: Picture) -> str:
-    """Why a picture cannot be shown to a model; empty where it can."""
+    """Return why a picture cannot be shown to a model, or an empty string."""
     if len(picture.data) > LARGEST_PICTURE:
         return f"its {len(picture.data):,} bytes are over the limit of {LARGEST_PICTURE:,}"
     if max(picture.width, picture.height) > LONGEST_SIDE or not picture.width * picture.height:
@@ -78,14 +78,14 @@ def why_not_shown(picture: Picture) -> str:
 
 @dataclass(frozen=True)
 class PictureStore:
-    """The pictures that a model was shown, in a directory of the task."""
+    """Pictures shown to a model, in a directory of the task."""
 
     directory: str
     in_place: Callable[[], None]
     """Raises where the task was moved, before anything is written into it."""
 
     def keep(self, picture: Picture) -> dict[str, Any]:
-        """Writes its bytes, and returns what a journal says of it."""
+        """Write its bytes, and return what a journal says of it."""
         self.in_place()
         make_directory(self.directory)
         path = self._path(picture.sha256)
@@ -94,7 +94,7 @@ class PictureStore:
         return {"media": picture.media, "sha256": picture.sha256, "bytes": len(picture.data)}
 
     def load(self, rows: Iterable[Mapping[str, Any]]) -> tuple[Picture, ...]:
-        """The pictures that a journal tells of, as far as they are there, and still what they were."""
+        """Return a journal's pictures that still exist unchanged."""
         found: list[Picture] = []
         for row in rows:
             with suppress(PipelineError):

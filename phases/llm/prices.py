@@ -1,4 +1,4 @@
-"""What models cost and can: the tables that come along, and the user's own over them."""
+"""Prices and abilities of models: the built-in tables, overridden by the user's own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TABLE = os.path.join(os.path.dirname(__file__), "prices.json")
 _FACTS = os.path.join(os.path.dirname(__file__), "model_facts.json")
 _MILLION = 1_000_000
 _CACHE_WRITE = 1.25
-"""What providers charge for a token that goes into their cache, in prices of one that does not, where they charge for it."""
+"""Price of a token written to the cache, relative to an uncached one, at providers that charge for it."""
 _FIELDS = ("in", "cached", "written", "out", "window", "reply")
 _SIZES = ("window", "reply")
 _DATE = re.compile(r"[-@](20[0-9]{2}-[01][0-9]-[0-3][0-9]|20[0-9]{6}|latest)$")
@@ -31,7 +31,7 @@ class Usage(NamedTuple):
 
 
 class Tariff(NamedTuple):
-    """What a model costs, in US dollars a million tokens."""
+    """Price of a model, in US dollars a million tokens, and its limits."""
 
     known: bool = False
     input: float = 0.0
@@ -40,14 +40,14 @@ class Tariff(NamedTuple):
     window: int = 0
     """0: not known."""
     reply: int = 0
-    """How long a reply may be; 0: not known."""
+    """Longest reply; 0: unknown."""
     written: float | None = None
-    """What a token costs that goes into the cache; None: as most charge for it."""
+    """Price of a token written to the cache; None: the usual one."""
     marks: str = ""
     """r: it reasons; v: it sees pictures; e: it takes an effort; R: it answers on the Responses API alone."""
 
     def usd(self, usage: Usage) -> float:
-        """What a call costs; 0.0 where the price is not known."""
+        """Return the cost of a call; 0.0 if the price is unknown."""
         plain = max(0, usage.tokens_in - usage.cached - usage.written)
         written = self.input * _CACHE_WRITE if self.written is None else self.written
         weighed = plain * self.input + usage.written * written + usage.cached * self.cached
@@ -58,7 +58,7 @@ UNKNOWN = Tariff()
 
 
 def tariff_of(name: str, own: Mapping[str, Any], where: str = "prices.yaml") -> Tariff:
-    """The price of a model, by its whole name or the longest `prefix*`; the user's own table goes first. Raises UsageError.
+    """Return a model's price by its whole name or the longest `prefix*`; the user's table goes first. Raises UsageError.
 
     A model whose name ends in a date costs what the same name without it does. What else is known of it comes along.
     """
@@ -72,18 +72,18 @@ def tariff_of(name: str, own: Mapping[str, Any], where: str = "prices.yaml") -> 
 
 
 def facts_by_name(name: str) -> Tariff:
-    """What is known of a model whoever serves it: window, longest reply and abilities, and no price."""
+    """Return the facts of a model on any server: window, longest reply and abilities, without a price."""
     row = _load_facts()["windows"].get(plain_name(name), {})
     return Tariff(window=row.get("window", 0), reply=row.get("reply", 0), marks=row.get("marks", ""))
 
 
 def plain_name(name: str) -> str:
-    """A model's name without who serves it, its date and the word after a colon: `openrouter/qwen/Qwen3-8B:free` is qwen3-8b."""
+    """Strip provider, date and tag from a model's name: `openrouter/qwen/Qwen3-8B:free` becomes qwen3-8b."""
     return _DATE.sub("", name.lower().rpartition("/")[2].partition(":")[0]).replace(".", "-")
 
 
 def facts_date() -> str:
-    """The day on which the prices that come along were listed."""
+    """Return the date of the built-in prices."""
     return str(_load_facts()["date"])
 
 

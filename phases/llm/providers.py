@@ -1,4 +1,4 @@
-"""Who answers under which name: the providers, their addresses, and the variables that hold their keys."""
+"""Table of providers: their names, addresses, and the variables that hold their keys."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Wire(NamedTuple):
     sdk: str
     """The vendor, and its package; the extra of the same name installs it."""
     added: str = ""
-    """What the package adds to an address by itself."""
+    """Path that the package appends to an address."""
     responses: str = ""
     """The module for the same vendor's newer API, where there is one."""
 
@@ -41,9 +41,9 @@ class Provider(NamedTuple):
     limit: str = "max_tokens"
     """The name of the parameter that bounds a reply; the other name is tried where a server refuses this one."""
     flex: float = 0.0
-    """What its flex tariff costs, in parts of the usual price; 0: it has none."""
+    """Price of the flex tariff relative to the usual one; 0: none."""
     reports_cost: bool = False
-    """Whether it tells what a call cost, when it is asked to."""
+    """True if the provider states a call's cost on request."""
 
     @property
     def key_setting(self) -> str:
@@ -51,7 +51,7 @@ class Provider(NamedTuple):
 
     @property
     def address_setting(self) -> str:
-        """The user's setting that says where it is asked: of a vendor, the gateway before it."""
+        """Return the user's setting of the address: of a vendor, the gateway in front of it."""
         return f"{self.name}_base_url" if self.key_variable else "base_url"
 
 
@@ -85,7 +85,7 @@ WITHOUT_PROVIDER = ("offline", "replay:PATH")
 
 
 def provider_of(name: str) -> Provider:
-    """The provider that a model's name begins with. Raises UsageError for one that is not known, or names no model."""
+    """Return the provider of a model's name. Raises UsageError for an unknown one, or a missing model."""
     head, colon, model = name.partition(":")
     if head not in PROVIDERS or not colon:
         known = ", ".join([*WITHOUT_PROVIDER, *(f"{provider}:NAME" for provider in PROVIDERS)])
@@ -96,7 +96,7 @@ def provider_of(name: str) -> Provider:
 
 
 def address_of(provider: Provider, base_url: str) -> str:
-    """Where a provider is asked: where the settings say, else at its own address. Raises UsageError for no web address."""
+    """Return the configured address of a provider, else its own. Raises UsageError for an invalid one."""
     address = (base_url or provider.base_url).rstrip("/").removesuffix(provider.wire.added)
     if not address:
         raise UsageError(
@@ -105,7 +105,7 @@ def address_of(provider: Provider, base_url: str) -> str:
     try:
         parts = urlsplit(address)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is no number, or half an IPv6 address
+    except ValueError:  # a port that is not a number, or half an IPv6 address
         usable = False
     if (
         not usable
@@ -134,41 +134,41 @@ def provider_at(provider: Provider, base_url: str, *, send_key: bool) -> Provide
 
 
 def key_of(provider: Provider, own: str, environment: Mapping[str, str]) -> str:
-    """The key to send: of a vendor its own variable, of any other server the setting api_key; empty where there is none."""
+    """Return the key to send: a vendor's own variable, for other servers the setting api_key; empty if there is none."""
     return (environment.get(provider.key_variable, "") if provider.key_variable else own).strip()
 
 
 def key_fault(provider: Provider, key: str) -> str:
-    """What is wrong with a key, with what to do; empty where it can be sent."""
+    """Return the fault of a key with what to do, or an empty string."""
     where = f"set {provider.key_variable}, or {provider.key_setting} in the settings file"
     if provider.key_variable and not key:
         return f"{provider.name} has no API key: {where}"
     if not (key.isascii() and key.isprintable()):
         named = f"{provider.key_variable} or {provider.key_setting}" if provider.key_variable else "the setting api_key"
-        return f"the key for {provider.name} holds a letter or sign that no key has; copy it anew into {named}"
+        return f"the key for {provider.name} holds a character that no key has; copy it again into {named}"
     return ""
 
 
 def with_settings(environment: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, str]:
-    """The environment, with a vendor's key from the settings where its variable is not set."""
+    """Return the environment, with vendors' keys from the settings for variables that are not set."""
     keys = {vendor.key_variable: settings[vendor.key_setting] for vendor in _ROWS if vendor.key_variable}
     added = {name: str(key) for name, key in keys.items() if key and not environment.get(name, "").strip()}
     return {**environment, **added}
 
 
 def gateways_in(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Where the user wants vendors to be asked instead of at their own addresses, by their names."""
+    """Return the user's gateways by vendor."""
     named = {vendor.name: str(settings[vendor.address_setting]) for vendor in _ROWS if vendor.key_variable}
     return {name: address for name, address in named.items() if address}
 
 
 def keys_in(settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """Every key that the settings hold, whoever it is for."""
+    """Return every key in the settings, of any provider."""
     return tuple(str(settings[name]) for name in dict.fromkeys(provider.key_setting for provider in _ROWS))
 
 
 def secrets_in(own: Iterable[str], environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Every key of ours that may never be written down: the one that is sent, and all the others."""
+    """Return every key that may never be written down: the one in use, and all others."""
     values = [*own, *(environment.get(provider.key_variable or "", "") for provider in _ROWS)]
     return tuple(dict.fromkeys(value.strip() for value in values if len(value.strip()) >= SMALLEST_SECRET))
 
@@ -184,7 +184,7 @@ def _suggest_name(head: str, name: str) -> str:
 
 @dataclass(frozen=True)
 class Access:
-    """What the user's own settings say of reaching models. Nothing of a task or a paper may stand here."""
+    """The user's own settings for reaching models. No task and no paper may change them."""
 
     base_url: str = ""
     """The address to ask; empty: the provider's own, or its gateway."""
@@ -197,16 +197,16 @@ class Access:
     prices: Mapping[str, Any] = field(default_factory=dict)
     """The user's own price table, of the same shape as prices.json; it goes before that one."""
     send_key: bool = False
-    """Whether a vendor's key may go to base_url."""
+    """True if a vendor's key may go to base_url."""
     unsent: tuple[str, ...] = field(default=(), repr=False)
     """Further keys of the user's, which may not be written down either."""
     gateways: Mapping[str, str] = field(default_factory=dict)
-    """Where vendors are asked instead of at their own addresses, by their names."""
+    """Gateways by vendor, used instead of the vendors' own addresses."""
     most_output: int = 0
     """The setting max_output_tokens; 0: what is known of the model."""
     effort: str = ""
-    """How much the model should think; empty: as the vendor has it."""
+    """Thinking effort of the model; empty: the vendor's default."""
     openai_api: str = ""
     """chat or responses; empty: by the model."""
     flex: bool = False
-    """Whether a slower answer at half the price will do, where the vendor has that."""
+    """True if a slower answer at half the price will do, if the vendor has that."""

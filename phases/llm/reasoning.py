@@ -1,6 +1,6 @@
-"""What a model thought before it answered: taken from a stream, and given back to that model as it came.
+"""Keep a model's reasoning from a stream, and return it to that model unchanged.
 
-Vendors sign it, and refuse the next question of a tool loop where it is missing or changed.
+Vendors sign it, and refuse the next question of a tool loop if it is missing or changed.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ _SIGNED = ("text", "summary", "data", "signature")
 
 
 class Thoughts:
-    """What has arrived of the reasoning in one reply. `take` counts a piece, and refuses what is no text or too much; `read`
-    does the same with words that a person can read.
+    """Reasoning of one reply.
+
+    `take` counts a piece, and refuses what is not text or too much; `read` does the same with readable words.
     """
 
     def __init__(self, server: Server, take: Callable[[object], str], read: Callable[[object], str]) -> None:
@@ -40,7 +41,7 @@ class Thoughts:
             self._texts.setdefault(name, []).append(taken)
 
     def add_details(self, rows: object) -> None:
-        """Takes pieces of OpenRouter's list; a piece goes on with the one before it where both say the same place."""
+        """Take pieces of OpenRouter's list; a piece goes on with the one before it where both say the same place."""
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise bad_reply(self._server, "reasoning_details of the wrong type")
         for row in rows:
@@ -57,16 +58,16 @@ class Thoughts:
                     self._grown[-1][name].append(row[name])
 
     def count(self, piece: object) -> None:
-        """Counts a piece of what comes whole at its end."""
+        """Count a piece of what comes whole at its end."""
         self._read(piece)
 
     def add_block(self, block: Mapping[str, Any]) -> None:
-        """Takes a block that came whole: a part of a reply of the Responses API, in its place among the others."""
+        """Take a block that came whole: a part of a reply of the Responses API, in its place among the others."""
         self._take(block.get("encrypted_content") or "\n")  # each costs room, an empty one too
         self._blocks.append(dict(block))
 
     def begin_block(self, index: int, block: Mapping[str, Any]) -> None:
-        """Takes the beginning of one of Anthropic's blocks, whatever its kind: their order must stay."""
+        """Take the beginning of one of Anthropic's blocks, whatever its kind: their order must stay."""
         kind = block.get("type")
         row = dict(block) if kind in THINKING else {"type": kind, **({"characters": 0} if kind == "text" else {})}
         self._read(row.get("thinking") or "")
@@ -90,7 +91,7 @@ class Thoughts:
             row["thinking"] = "".join([row.get("thinking") or "", *pieces])
 
     def whole(self, extras: Sequence[object]) -> dict[str, Any]:
-        """All of it, with what came beside each call; empty where nothing came. Raises ReplyError for what nobody can walk."""
+        """Return all reasoning and the calls' provider data; empty without any. Raises ReplyError if it is too deep."""
         found: dict[str, Any] = {name: "".join(pieces) for name, pieces in self._texts.items()}
         if self._details:
             found[DETAILS] = [
@@ -107,29 +108,29 @@ class Thoughts:
 
 
 def owner_of(server: Server) -> str:
-    """Whose reasoning a server's is: the model as the setting names it."""
+    """Return the owner of a server's reasoning: the model as the setting names it."""
     return f"{server.provider}:{server.model}"
 
 
 def reasoning_for(message: Message, server: Server) -> Mapping[str, Any]:
-    """The reasoning of a message, for the model that it came from; empty for any other."""
+    """Return a message's reasoning for the model that it came from; empty for any other."""
     # decision 130: a signature holds for the model that made it, and another one may refuse it.
     return message.reasoning if message.reasoning.get(OWNER) == owner_of(server) else {}
 
 
 def refuses_reasoning(said: str, messages: Sequence[Message]) -> bool:
-    """Whether a server that says this does not take the reasoning in these messages: it may be of other days there."""
+    """Return whether the server's refusal is about the reasoning in these messages, which may be outdated."""
     return any(word in said for word in _WORDS) and any(message.reasoning for message in messages)
 
 
 def order_blocks(text: str, reasoning: Mapping[str, Any], calls: Sequence[Any]) -> Iterator[Any]:
-    """The blocks of a message as they came: thinking, parts of the text, and `calls`, which are blocks too."""
+    """Yield the blocks of a message in order: thinking, parts of the text, and `calls`."""
     rows = [dict(row) for row in reasoning.get(BLOCKS, ()) if isinstance(row, dict)]
     rest = list(calls)
     sizes = [row.get("characters") for row in rows if row.get("type") == "text"]
     told = all(isinstance(size, int) and size >= 0 for size in sizes) and sum(filter(None, sizes)) == len(text)
     if not told or sum(row.get("type") == "tool_use" for row in rows) != len(rest):
-        # A key was taken out of the text, or somebody wrote the row: what must come first does.
+        # A key was redacted from the text, or the row was edited: what must come first does.
         rows = [row for row in rows if row.get("type") in THINKING] + [{"type": "text", "characters": len(text)}]
     for row in rows:
         if row.get("type") in THINKING:
@@ -144,7 +145,7 @@ def order_blocks(text: str, reasoning: Mapping[str, Any], calls: Sequence[Any]) 
 
 
 def _is_continuation(before: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
-    """Whether a detail is a further piece of the one before: one that is encrypted, or signed already, is whole."""
+    """Return whether a detail continues the previous one: an encrypted or signed one is whole."""
     same = all(before.get(name) == row.get(name) for name in ("type", "index"))
     ended = before.get("signature") or before.get("data") or row.get("data")
     return same and row.get("id") in (None, before.get("id")) and not ended

@@ -1,4 +1,4 @@
-"""Takes keys out of text before anybody sees or keeps it."""
+"""Take keys out of text before anybody sees or keep it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _MARKS = (
 
 
 def redact_text(text: str, secrets: Sequence[str] = ()) -> str:
-    """The text without our keys, in whatever spelling, and without anything that looks like somebody's key."""
+    """Return the text without our keys, in any spelling, and without anything that looks like a key."""
     if len(text) < _SHORTEST:  # no secret and no shape is so short, and half of all names in a document are
         return text
     own, pattern = _secret_pattern(tuple(secrets))
@@ -64,7 +64,7 @@ def redact_text(text: str, secrets: Sequence[str] = ()) -> str:
 
 
 def redact_reply(reply: Reply, secrets: Sequence[str] = ()) -> Reply:
-    """A reply without keys: in its text, its detail, and the calls at any depth."""
+    """Return a reply without keys: in its text, its detail, and the calls at any depth."""
     calls = tuple(
         ToolCall(
             redact_text(call.id, secrets).replace(REDACTED, "redacted"),  # providers allow no brackets in an id
@@ -79,7 +79,7 @@ def redact_reply(reply: Reply, secrets: Sequence[str] = ()) -> Reply:
 
 
 def redact_value(value: Any, secrets: Sequence[str] = (), *, levels: int = _DEEPEST) -> Any:
-    """A JSON value without keys, at any depth; what lies deeper than `levels` is taken out whole."""
+    """Return a JSON value without keys, at any depth; parts deeper than `levels` are removed whole."""
     if isinstance(value, str):
         return redact_text(value, secrets)
     if not levels and isinstance(value, (list, dict)):
@@ -102,7 +102,7 @@ def _redact_reasoning(reasoning: Mapping[str, Any], secrets: Sequence[str]) -> d
 
 @lru_cache(maxsize=16)
 def _secret_pattern(secrets: tuple[str, ...]) -> tuple[Sequence[str], re.Pattern[str]]:
-    """The spellings of our keys, and the pattern of these and of what looks like a key."""
+    """Return the spellings of our keys, and the pattern of these and of anything like a key."""
     own = {spelling for secret in secrets if len(secret) >= _SHORTEST for spelling in _spellings_of(secret)}
     longest_first = sorted(own, key=lambda spelling: (-len(spelling), spelling))
     return longest_first, re.compile("|".join([*map(re.escape, longest_first), *_SHAPES]))

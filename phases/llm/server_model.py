@@ -1,4 +1,4 @@
-"""A model behind a server, as the agent sees it: asked patiently, priced, and with no key of ours in what it says.
+"""Model behind a server: asked patiently, priced, and with our keys redacted from its replies.
 
 Nothing else waits for a server; tenacity holds the policy.
 """
@@ -65,7 +65,7 @@ class Timing:
 def open_server_model(
     name: str, provider: Provider, access: Access, *, timeouts: Timeouts | None = None, timing: Timing | None = None
 ) -> Model:
-    """A model behind a server, at the address that is given, whoever it is; tests bring timeouts of their own."""
+    """Open a model behind a server at the given address; tests pass their own timeouts."""
     base_url = address_of(provider, access.base_url)
     key = key_of(provider, access.key, access.environment)
     secrets = secrets_in((access.key, *access.unsent), access.environment)
@@ -95,7 +95,7 @@ def open_server_model(
 
 
 def _choose_adapter(provider: Provider, facts: Tariff, said: str) -> str:
-    """The module that speaks to a model: OpenAI's models that reason keep their thoughts on the Responses API alone."""
+    """Return the module that speaks to a model: OpenAI's reasoning models keep their thoughts on the Responses API alone."""
     if not provider.wire.responses or said == "chat":
         return provider.wire.adapter
     reasons = provider.name == "openai" and any(mark in facts.marks for mark in "rR")
@@ -103,16 +103,16 @@ def _choose_adapter(provider: Provider, facts: Tariff, said: str) -> str:
 
 
 class Windows(NamedTuple):
-    """What may be known of a model's window; 0: nothing."""
+    """Known sizes of a model's window; 0: unknown."""
 
     said: int
-    """By the user."""
+    """Window by the user."""
     listed: int
-    """In the price table, under the vendor's name."""
+    """Window in the price table, under the vendor's name."""
     usual: int
-    """Of that model, whoever serves it."""
+    """Usual window of that model on any server."""
     asked: Callable[[], int]
-    """What a server says in its own way, beside its list of models."""
+    """Ask a server in its own way, besides its list of models."""
 
 
 class ServedModel:
@@ -132,15 +132,15 @@ class ServedModel:
         self._refused_at = 0
         """The window that the server named when a request was too long; 0: none was."""
         self._told_window: int | None = None
-        """What the server says, 0 where it says nothing; None: it was not asked yet."""
+        """Window by the server, 0 if it states none; None: not asked yet."""
         self._listed: ModelListing | None = None
-        """What it answered when it was asked for that, for the next check."""
+        """The server's answer to that request, for the next check."""
 
     @property
     def window(self) -> int:
-        """As the user says, else as recorded work began, else the vendor's table, else the server, else what is usual.
+        """Return the window by the user, else by recorded work, the vendor's table, the server, or the usual one.
 
-        Raises PhaseError where nobody knows it: with a guess, a paper would be planned from notes and nobody would see it.
+        Raises PhaseError if it is unknown: with a guess, a paper would be planned from notes unnoticed.
         """
         known = self._windows.said or self._recorded or self._windows.listed
         if self._refused_at:
@@ -154,20 +154,20 @@ class ServedModel:
         raise PhaseError(describe_unknown_window(self.name), flag="--context-tokens N")
 
     def assumes_window(self) -> bool:
-        """Whether the window is only what servers of this model usually have."""
+        """Return whether the window is only the usual one of this model."""
         known = self._windows.said or self._recorded or self._windows.listed
         return not known and bool(self.window) and not self._told_window
 
     def take_window(self, window: int) -> None:
-        """Takes the window that recorded work was begun with, where the user says none."""
+        """Take the window that recorded work was begun with, where the user says none."""
         self._recorded = window
 
     def learn_window(self, window: int) -> None:
-        """Takes the window that the server named when a request was too long: whatever was known, it is no larger."""
+        """Record the window that the server named for an oversized request: an upper bound for what was known."""
         self._refused_at = min(window, self._refused_at or window)
 
     def ask(self, request: Request) -> Reply:
-        """One reply, after as many tries as make sense. Nothing is raised but Interrupted."""
+        """Return one reply, after as many tries as make sense. Only Interrupted is raised."""
         if self._fault:
             return Reply(FATAL, detail=self._fault)
         with_pictures = any(message.pictures for message in request.messages)
@@ -194,7 +194,7 @@ class ServedModel:
         )
 
     def check(self) -> Reachability:
-        """Whether it can be asked, by a question that costs nothing."""
+        """Check whether the model can be asked, by a request that costs nothing."""
         found, self._listed = self._listed or self._list(), None
         return Reachability(found.reachable, redact_text(found.detail, self.secrets))
 
@@ -205,27 +205,27 @@ class ServedModel:
         return found
 
     def price(self, tokens_in: int, tokens_out: int) -> float:
-        """What so many tokens cost where the provider's cache has no part in it."""
+        """Return the cost of so many tokens without the provider's cache."""
         return self._tariff.usd(Usage(tokens_in, 0, tokens_out))
 
     def price_cached(self, tokens_in: int, tokens_out: int, share: float) -> float:
-        """The same where so large a part of the request is read from the provider's cache, and the rest put into it."""
+        """Return the cost if that share of the request is read from the provider's cache, and the rest written to it."""
         read = round(tokens_in * share) if self._tariff.cached < self._tariff.input else 0
         return self._tariff.usd(Usage(tokens_in, read, tokens_out, tokens_in - read if self._tariff.written else 0))
 
     def dearest(self, tokens_in: int) -> float:
-        """What so many tokens of a request cost at most: where all of them are put into the provider's cache."""
+        """Return the largest cost of a request: all of its tokens written to the provider's cache."""
         return max(self._tariff.usd(Usage(tokens_in, 0, 0, written)) for written in (0, tokens_in))
 
 
 FLEX_SECONDS = 900.0
-"""So long a reply at the flex tariff may take to begin, as its vendor has it."""
+"""Time limit for the start of a reply at the flex tariff, by its vendor."""
 THINKS = 32_768
-"""What a model that reasons gets at first."""
+"""First reply limit of a reasoning model."""
 
 
 def room_for(facts: Tariff, setting: int) -> Room:
-    """What a model gets: what the user says, else what is known of it."""
+    """Return the reply limits of a model: the user's setting, else what is known of it."""
     if setting:
         return Room(setting, setting)
     most = facts.reply or Room().most
@@ -233,7 +233,7 @@ def room_for(facts: Tariff, setting: int) -> Room:
 
 
 def facts_of(name: str, tariff: Tariff) -> Tariff:
-    """What is known of a model: by the name that it has with its vendor, else by the name that many serve it under."""
+    """Return the facts of a model by its vendor's name for it, else by the common one."""
     if tariff.window and tariff.reply:
         return tariff
     plain = facts_by_name(name.partition(":")[2])
@@ -243,7 +243,7 @@ def facts_of(name: str, tariff: Tariff) -> Tariff:
 
 
 MOST_TRIES = {UNAVAILABLE: 4, TRANSIENT: 4, EMPTY: 3}
-"""Of replies that are no use to wait for, or that cost something each time."""
+"""Limits for failures that waiting does not help, or that cost something each time."""
 LONGEST_WAIT = 60.0
 """A server that wants to be left alone for longer than this is not waited for: the caller is told, and pauses the task."""
 LONGEST_PATIENCE = 300.0
@@ -259,7 +259,7 @@ def ask_patiently(
     sleep: Sleep = time.sleep,
     chance: Callable[[], float] = random.random,
 ) -> Reply:
-    """The reply to a question, asked again as long as that may help. What failed tries cost is added to it."""
+    """Ask a question, again as long as that may help. The cost of failed tries is added to the reply."""
     replies: list[Reply] = []
 
     def ask_once() -> Reply:
@@ -267,7 +267,7 @@ def ask_patiently(
         return replies[-1]
 
     def before_wait(state: RetryCallState) -> None:
-        logger.debug("try {} was {}: waits {:.1f} s", len(replies), replies[-1].outcome, state.upcoming_sleep)
+        logger.debug("try {} was {}: waiting {:.1f} s", len(replies), replies[-1].outcome, state.upcoming_sleep)
         request.on_wait(state.upcoming_sleep, replies[-1].detail)
 
     policy = Retrying(
@@ -283,7 +283,7 @@ def ask_patiently(
 
 
 class _WaitAsTold(wait_base):
-    """As long as the server's Retry-After says, else exponentially longer."""
+    """Wait as long as the server's Retry-After, else exponentially longer."""
 
     def __init__(self, chance: Callable[[], float]) -> None:
         self._chance, self._grow = chance, wait_exponential(multiplier=1.0, max=30.0)
@@ -310,7 +310,7 @@ class _StopAfterTries(stop_base):
         )
 
     def _is_outage(self, reply: Reply, state: RetryCallState) -> bool:
-        """Whether asking again is free and may help for as long as there is patience."""
+        """Return whether asking again is free and may help, so that patience is the only limit."""
         # decision 132: what broke off in the middle was charged for, and an address that never answered may be wrong.
         down = reply.outcome == UNAVAILABLE or (reply.outcome == TRANSIENT and self._answered_before)
         return down and not reply.tokens_in and (state.seconds_since_start or 0.0) < LONGEST_PATIENCE

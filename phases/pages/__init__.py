@@ -1,7 +1,7 @@
-"""What people look at: the pages and drawings that a command writes, and the words on the screen of `pipeline supervisor`.
+"""Pages and drawings that a command writes, and the words of `pipeline supervisor`.
 
-What is shown stands in templates/, with one stylesheet (page.css); `serve` shows the same. A page runs nothing and loads nothing.
-It reads documents and values of the packages below it, and changes none.
+Their HTML is in templates/, with one stylesheet (page.css); `serve` uses the same. A page runs and loads nothing. Pages read
+documents and values of the packages below, and change none.
 """
 
 __all__ = [
@@ -11,8 +11,6 @@ __all__ = [
     "preview",
     "render",
     "results_page",
-    "supervisor_events",
     "supervisor_page",
-    "supervisor_view",
     "trace_page",
 ]

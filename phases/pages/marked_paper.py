@@ -1,4 +1,4 @@
-"""The text of a paper with quotes marked in it, each by a tag that leads to its row."""
+"""Mark quotes in the text of a paper, each with a tag that links to its row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SET_AS_IT_IS = ("|", "$$", "```", "~~~", "    ")
 
 
 class Quote(NamedTuple):
-    """Where the words stand that a row quotes; `status` is the class that its mark gets."""
+    """The place of a quote; `status` is the class of its mark."""
 
     start: int
     end: int
@@ -28,7 +28,7 @@ class Quote(NamedTuple):
 def find_quotes(
     paper: Markdown, requirements: Mapping[str, Mapping[str, Any]], statuses: Mapping[str, str]
 ) -> Iterator[Quote]:
-    """Where each requirement's quote stands: on its page where that is known, else wherever it is first."""
+    """Return the places of the requirements' quotes: on the known page, otherwise the first occurrence."""
     starts = {int(mark.group(1)): mark.end() for mark in re.finditer(r"<!-- page ([0-9]{1,6}) -->", paper.text)}
     for identifier, row in requirements.items():
         words = [re.escape(word) for word in quote_of(row).split()]
@@ -42,7 +42,7 @@ def find_quotes(
 
 
 class Piece(NamedTuple):
-    """Some words, the status of the quote that they are in, and the quotes that begin with them."""
+    """Some words, the status of the quote that contains them, and the quotes that begin with them."""
 
     text: str
     status: str
@@ -59,11 +59,11 @@ class Block(NamedTuple):
 
 
 def cut_blocks(paper: Markdown, quotes: Sequence[Quote], start: int = 0, end: int | None = None) -> Iterator[Block]:
-    """The paper, or the part of it between two places of its text. `quotes` are in the order of their places."""
+    """Yield the blocks of the paper, or of a part of it. `quotes` are sorted by place."""
     first = 0
     for block in _BLOCK.finditer(paper.text, start or paper.body_start, len(paper.text) if end is None else end):
         while first < len(quotes) and quotes[first].end <= block.start():
-            first += 1  # what ends before this block is done; a quote that runs on is looked at again
+            first += 1  # a quote that ends before this block is done; one that continues is considered again
         here = [quote for quote in quotes[first:] if quote.start < block.end() and quote.end > block.start()]
         yield _cut_block(paper.text, block.start(), block.end(), here)
 
@@ -80,10 +80,10 @@ def _cut_block(text: str, start: int, end: int, quotes: Sequence[Quote]) -> Bloc
 
 
 def _cut_pieces(text: str, start: int, end: int, quotes: Sequence[Quote]) -> Iterator[Piece]:
-    """A piece of the paper; where quotes overlap, each piece is marked as the last that began."""
+    """Yield the pieces of a block; where quotes overlap, the one that began last marks the piece."""
     edges = {start, end}
     for quote in quotes:
         edges |= {min(max(quote.start, start), end), min(max(quote.end, start), end)}
     for left, right in pairwise(sorted(edges)):
         over = [quote for quote in quotes if quote.start <= left and quote.end >= right]
-        yield Piece(text[left:right], over[-1].status if over else "", [one for one in over if one.start == left])
+        yield Piece(text[left:right], over[-1].status if over else "", [quote for quote in over if quote.start == left])

@@ -1,4 +1,4 @@
-"""Formulas in LaTeX as MathML. The library only parses: what is drawn is built of elements and attributes that are known here."""
+"""Convert LaTeX formulas to MathML. The library only parses: the output has known elements and attributes only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _INLINE = re.compile(r"\$([^$\n]{1,2000})\$")
 _LONGEST, _MOST_ELEMENTS, _DEEPEST = 600, 1000, 40
 _EXPANDS = re.compile(r"\\(?:(?:re)?new|provide|def|[egx]def|let|Declare|html|require)|\*\s*\{")
-"""What makes a short formula long, or is none."""
+"""Commands that expand a short formula, or are not part of a formula."""
 # fmt: off
 _TAGS = frozenset((
     "math", "mrow", "mi", "mn", "mo", "ms", "mtext", "mspace", "mfrac", "msqrt", "mroot", "msub", "msup", "msubsup", "munder",
@@ -30,11 +30,11 @@ _ATTRIBUTES = frozenset((
 # fmt: on
 _VALUE = re.compile(r"-?[A-Za-z0-9.% ]{1,24}")
 _FAILURES = (ArithmeticError, AttributeError, LookupError, RecursionError, StopIteration, TypeError, ValueError)
-"""What the library also raises on text that is no LaTeX."""
+"""Exceptions that the library also raises on invalid LaTeX."""
 
 
 class MathElement(NamedTuple):
-    """An element of MathML, as a drawing has its shapes."""
+    """An element of MathML."""
 
     tag: str
     attributes: dict[str, object]
@@ -44,18 +44,18 @@ class MathElement(NamedTuple):
 
 
 def split_formulas(text: str) -> list[str | MathElement]:
-    """The words of a text and the formulas between `$`; a formula that cannot be set is said as text."""
+    """Yield the words of a text and the formulas between `$`; an unsupported formula stays text."""
     pieces: list[str | MathElement] = []
     end = 0
-    for found in _INLINE.finditer(text):
-        pieces += [text[end : found.start()], set_formula(found[1])]
-        end = found.end()
+    for match in _INLINE.finditer(text):
+        pieces += [text[end : match.start()], set_formula(match[1])]
+        end = match.end()
     return [piece for piece in (*pieces, text[end:]) if piece]
 
 
 @lru_cache(4096)
 def set_formula(formula: str) -> str | MathElement:
-    """A formula as MathML; as text where it is no LaTeX that is known, is too long, or the extra `[web]` is not installed."""
+    """Return a formula as MathML; as text if it is unsupported or too long, or the extra `[web]` is not installed."""
     if len(formula) > _LONGEST or _EXPANDS.search(formula) or not _has_library():
         return read_formula(formula)
     parsed = _parse(formula.strip())
@@ -71,7 +71,7 @@ def _has_library() -> bool:
 def _parse(formula: str) -> Element | None:
     from latex2mathml import converter, exceptions  # imported here: it takes a quarter of a second
 
-    own = (one for one in vars(exceptions).values() if isinstance(one, type) and issubclass(one, Exception))
+    own = (kind for kind in vars(exceptions).values() if isinstance(kind, type) and issubclass(kind, Exception))
     caught: tuple[type[Exception], ...] = (*own, *_FAILURES)
     try:
         return converter.convert_to_element(formula)
@@ -80,7 +80,7 @@ def _parse(formula: str) -> Element | None:
 
 
 def _take(element: Element, depth: int) -> MathElement | None:
-    """The element with all that is known of it; None where it holds what is not, or a command that has no meaning."""
+    """Return the element with its known parts; None if it contains unknown ones, or an undefined command."""
     text = unescape(element.text or "").strip("\n")
     if element.tag not in _TAGS or depth > _DEEPEST or text.startswith("\\"):
         return None

@@ -1,6 +1,6 @@
-"""A notebook of the code of a paper: install, files, imports, one example for each section, the checks, the tables.
+"""Render a paper's code as a notebook: install, files, imports, one example for each section, checks, tables.
 
-Jupyter's format 4.5 is written by hand: it is a dictionary of cells, and the library for it would bring eight others.
+Jupyter's format 4.5 is written by hand: it is a dictionary of cells, and the library for it has eight dependencies.
 """
 
 from __future__ import annotations
@@ -26,35 +26,38 @@ _MOST_ROWS = 12
 
 
 class Walk(NamedTuple):
-    """All that the notebook shows."""
+    """The content of a notebook."""
 
     name: str
-    """Of the task: the code is written to a directory NAME-code."""
+    """The task: the code is written to a directory NAME-code."""
     title: str
     summary: str
     sections: Sequence[Mapping[str, Any]]
-    """Of outline.json."""
+    """The sections of outline.json."""
     rows: Sequence[Mapping[str, Any]]
     """Each requirement: id, text, status, source, places, tests."""
     files: Mapping[str, str]
-    """In the order in which they are to be written."""
+    """In writing order."""
     packages: Sequence[str]
     commands: Sequence[str]
     """The checks of the code."""
     cells: Sequence[Mapping[str, Any]]
-    """Of results.json; empty where no experiment was run."""
+    """The cells of results.json; empty without an experiment."""
 
 
 def render_notebook(walk: Walk, run: Callable[[Sequence[str]], tuple[Sequence[str], str]]) -> dict[str, Any]:
-    """Return the notebook, as JSON has it. It holds the code itself: running its cells writes the files and checks them.
+    """Return the notebook, as a JSON value. It contains the code: running its cells writes the files and checks them.
 
     Args:
-        run: Runs the code cells; returns what each printed, and why the first one that failed did.
+        run: Runs the code cells; returns what each printed, and why the first failing one did.
     """
     made = list(_walk_through(walk))
     outputs, fault = run([text for kind, text in made if kind == "code"])
     if fault:
-        made[0] = ("markdown", f"{made[0][1]}\n\n**Not all cells ran when this notebook was made:** {escape_markdown(fault)}")
+        made[0] = (
+            "markdown",
+            f"{made[0][1]}\n\n**Not all cells ran when this notebook was made:** {escape_markdown(fault)}",
+        )
     left, cells, count = iter(outputs), list[dict[str, Any]](), 0
     for number, (kind, text) in enumerate(made):
         cell: dict[str, Any] = {"id": f"c{number}", "cell_type": kind, "metadata": {}, "source": text}
@@ -72,9 +75,9 @@ def render_notebook(walk: Walk, run: Callable[[Sequence[str]], tuple[Sequence[st
 
 
 def run_cells(sources: Sequence[str], box: Box) -> tuple[Sequence[str], str]:
-    """Return what the cells printed in a sandbox, in an empty directory, and why the first one that failed did.
+    """Return what the cells printed in a sandbox, in an empty directory, and why the first failing one did.
 
-    `box` says how they are kept in; its workspace is not touched.
+    `box` says how they are isolated; its workspace is not touched.
     """
     with tempfile.TemporaryDirectory() as folder:
         driver = os.path.join(os.path.dirname(inside.__file__), "notebook_cells.py")
@@ -100,13 +103,13 @@ def _walk_through(walk: Walk) -> Iterator[tuple[str, str]]:
     yield "code", _render_imports(walk)
     rarity, used = Counter(test for row in walk.rows for test in row["tests"]), set[str]()
     for heading, rows in _rows_by_section(walk):
-        told = [_render_row(row) for row in rows[:_MOST_ROWS]]
+        items = [_render_row(row) for row in rows[:_MOST_ROWS]]
         more = [f"- and {len(rows) - _MOST_ROWS} more"] if len(rows) > _MOST_ROWS else []
-        yield "markdown", "\n".join([f"## {heading}", "", *told, *more])
+        yield "markdown", "\n".join([f"## {heading}", "", *items, *more])
         stems = [
             place.partition(":")[0].rpartition("/")[2].removesuffix(".py") for row in rows for place in row["places"]
         ]
-        # a test of another module, or one that runs the code of many requirements, says little of this section
+        # a test of another module, or of many requirements, says little about this section
         if tests := [test for row in rows for test in row["tests"] if test not in used]:
             used.add(
                 test := min(
@@ -122,7 +125,7 @@ def _walk_through(walk: Walk) -> Iterator[tuple[str, str]]:
 
 
 def _render_setup(walk: Walk) -> str:
-    """Return the cell that makes the directories, and the empty files, which no other cell can write."""
+    """Return the cell that creates the directories, and the empty files, which no other cell can write."""
     directories = sorted({path.rpartition("/")[0] for path in walk.files} - {""})
     empty = sorted(path for path, text in walk.files.items() if not text.strip())
     place = f"{walk.name}-code"
@@ -157,7 +160,7 @@ def example(test):
 
 
 def _render_imports(walk: Walk) -> str:
-    """Return the cell that imports the modules in which requirements are, and defines how an example is shown."""
+    """Return the cell that imports the modules with requirements, and defines how an example is shown."""
     places = dict.fromkeys(place.partition(":")[0] for row in walk.rows for place in row["places"])
     modules = [path.removeprefix("src/").removesuffix(".py").replace("/", ".") for path in walk.files if path in places]
     names = [name.removesuffix(".__init__") for name in modules if not name.endswith("__main__")]
@@ -172,15 +175,15 @@ def order_files(files: Mapping[str, str], first: Sequence[str]) -> dict[str, str
 
 
 def _rows_by_section(walk: Walk) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
-    """Yield the requirements of each section, in the order of the paper; those that name no section of it last."""
+    """Yield the requirements of each section, in the order of the paper; those without a section last."""
     titles = {str(section["number"]): str(section["title"]) for section in walk.sections if section["number"]}
     order = list(titles)
-    found: dict[str, list[Mapping[str, Any]]] = {}
+    by_section: dict[str, list[Mapping[str, Any]]] = {}
     for row in walk.rows:
-        found.setdefault(str(row["source"]["section"] or ""), []).append(row)
-    for name in sorted(found, key=lambda name: order.index(name) if name in order else len(order)):
+        by_section.setdefault(str(row["source"]["section"] or ""), []).append(row)
+    for name in sorted(by_section, key=lambda name: order.index(name) if name in order else len(order)):
         title = f"{name} {titles[name]}" if name in titles else name or "What has no section"
-        yield escape_markdown(title), found[name]
+        yield escape_markdown(title), by_section[name]
 
 
 def _render_row(row: Mapping[str, Any]) -> str:
@@ -198,5 +201,5 @@ def _render_cells(cells: Sequence[Mapping[str, Any]]) -> str:
 
 
 def escape_markdown(text: object) -> str:
-    """Return text of a paper or a model as Markdown that shows it and does nothing else. Formulas stay formulas."""
+    """Return untrusted text as Markdown that only shows it. Formulas stay formulas."""
     return _MARKS.sub(r"\\\1", " ".join(str(text).split())).replace("\\<", "&lt;").replace("\\&", "&amp;")

@@ -1,4 +1,4 @@
-"""The phases and the documents that flow between them, drawn as SVG or as Mermaid."""
+"""Draw the phases and the documents that flow between them, as SVG or Mermaid."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pipeline.engine.phase import Phase
 
 Flows = Mapping[tuple[str, str], Sequence[str]]
-"""The documents between two phases: {(number of the writer, number of the reader): names}."""
+"""(number of the writer, number of the reader) -> names of the documents."""
 _COLOURS = {
     "done": "#cfe8cf",
     "skipped": "#e8e8e8",
@@ -19,7 +19,7 @@ _COLOURS = {
 
 
 def as_mermaid(phases: Sequence[Phase], flows: Flows, status: Mapping[str, str]) -> str:
-    """A Mermaid flowchart: phases as nodes, documents on the arrows."""
+    """Return a Mermaid flowchart: phases as nodes, documents on the arrows."""
     lines = ["flowchart TD"]
     for phase in phases:
         lines.append(f'    p{phase.number}["{phase.number} {phase.name}"]')
@@ -31,7 +31,7 @@ def as_mermaid(phases: Sequence[Phase], flows: Flows, status: Mapping[str, str])
 
 
 def as_svg(phases: Sequence[Phase], flows: Flows, status: Mapping[str, str]) -> str:
-    """The phases in a column, an arc for each pair between which documents flow."""
+    """Return an SVG: the phases in a column, an arc for each pair with documents."""
     height, top = 46, 20
     place = {phase.number: top + index * height for index, phase in enumerate(phases)}
     parts = [

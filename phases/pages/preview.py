@@ -1,4 +1,4 @@
-"""A page that shows a paper beside what the reader made of it. Everything in it is escaped, and it loads nothing."""
+"""A page that shows a paper next to its extracted text. Everything is escaped, and the page loads nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CELL = re.compile(r"(?<!\\)\|")
 def render_preview(
     paper: Markdown, pictures: Mapping[int, bytes], floats: Mapping[str, bytes] = MappingProxyType({})
 ) -> str:
-    """The page, as HTML. `pictures` are those of its pages by number, `floats` those of figures and tables by label."""
+    """Return the page, as HTML. `pictures`: page number -> picture; `floats`: label of a figure or table -> picture."""
     marks = [*PAGE_MARK.finditer(paper.text, paper.body_start), None]
     pages = [
         {
@@ -47,7 +47,7 @@ def render_preview(
 
 
 def _cut_blocks(text: str, floats: Mapping[str, bytes]) -> Iterator[dict[str, Any]]:
-    """The lines of a page as blocks; lines of one kind, one below the other, are one."""
+    """Yield the blocks of a page; consecutive lines of one kind are one block."""
     for kind, group in groupby(_lines_with_kinds(text), key=lambda row: row[0]):
         lines = [line for _, line in group]
         if kind[0] in ("fence", "text"):
@@ -60,7 +60,7 @@ def _cut_blocks(text: str, floats: Mapping[str, bytes]) -> Iterator[dict[str, An
 
 
 def _lines_with_kinds(text: str) -> Iterator[tuple[tuple[str, int], str]]:
-    """Each line with its kind, and a number that tells one block from the next of that kind; the lines of fences are left out."""
+    """Yield each line with its kind, and a number that separates blocks of one kind; fence lines are left out."""
     fence, block = "", 0
     for line in text.split("\n"):
         match = _FENCE.match(line)
@@ -79,7 +79,7 @@ def _lines_with_kinds(text: str) -> Iterator[tuple[tuple[str, int], str]]:
 
 
 def _describe_line(kind: str, line: str, floats: Mapping[str, bytes]) -> dict[str, Any]:
-    """A line that is a block; that of a caption with the picture that it is of, where there is one."""
+    """Return a line that is a block; a caption with its picture, if there is one."""
     if kind == "heading":
         marks, _, words = line.partition(" ")
         return {"kind": kind, "level": len(marks), "text": words}

@@ -1,5 +1,7 @@
-"""Fills the templates, for pages that are one file and for the page of `serve`. Every value is escaped, and nothing is ever
-marked as safe: what is shown comes from papers and models."""
+"""Render the templates, for single-file pages and for the page of `serve`.
+
+Every value is escaped and nothing is marked as safe, since the content comes from papers and models.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-ur
 
 
 class Shape(NamedTuple):
-    """An element of a drawing. Its tag and its attributes are ours; text and title may be anybody's."""
+    """An element of a drawing. Tag and attributes are trusted; text and title may be untrusted."""
 
     tag: str
     attributes: Mapping[str, object]
@@ -31,10 +33,10 @@ class Shape(NamedTuple):
 
 
 class Templates:
-    """The templates that stand here and in `more`, with the words that they share."""
+    """The templates in templates/ and in `more`, with their shared filters."""
 
     def __init__(self, *more: str, **filters: Callable[..., object]) -> None:
-        import jinja2  # imported here: who imports this module may write text alone
+        import jinja2  # imported here: importers of this module may only write text
 
         self._environment = jinja2.Environment(
             loader=jinja2.FileSystemLoader([*more, os.path.join(_HERE, "templates")]),
@@ -59,12 +61,12 @@ class Templates:
         )
 
     def render(self, template: str, values: Mapping[str, Any]) -> str:
-        """A template with these values."""
+        """Return a template with these values."""
         return self._environment.get_template(template).render(values)
 
 
 def render_file(start: str, title: str, template: str, values: Mapping[str, Any], places: tuple[str, ...] = ()) -> str:
-    """A page that is one file, with the styles inside. `start` is what every page of its command begins with."""
+    """Return a page that is one file, with its styles. `start` begins every page of its command."""
     body = _own_templates().render(template, values)
     return render_frame(start, in_html(title or "untitled"), read_style(), places, body)
 
@@ -76,18 +78,18 @@ def _own_templates() -> Templates:
 
 @cache
 def read_style() -> str:
-    """The one stylesheet."""
+    """Return the stylesheet."""
     return read_bytes(os.path.join(_HERE, "page.css")).decode()
 
 
 def in_html(text: str) -> str:
-    """The text for an element or a quoted attribute, with what no person can see spelt out."""
-    # hostile text reaches a page here and nowhere else (decision 72)
+    """Return text for an element or a quoted attribute, with invisible characters spelled out."""
+    # untrusted text reaches a page only through here (decision 72)
     return escape(escape_text(text))
 
 
 def page_start(command: str) -> str:
-    """What every page of a command begins with, and no other file: so no other file is ever written over."""
+    """Return the start of every page of a command, and of no other file, so that no other file is overwritten."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta name="generator" content="pipeline {command}">'
@@ -95,7 +97,7 @@ def page_start(command: str) -> str:
 
 
 def render_frame(start: str, title: str, style: str, places: tuple[str, ...], body: str) -> str:
-    """A whole page. `places` are the ids of its parts, which a keyboard can skip to."""
+    """Return a whole page. `places`: ids of its parts, which the keyboard can skip to."""
     links = " ".join(f'<a href="#{place}">{place}</a>' for place in places)
     skip = f'<nav class="skip" aria-label="Skip to">{links}</nav>' if places else ""
     return (
@@ -106,31 +108,31 @@ def render_frame(start: str, title: str, style: str, places: tuple[str, ...], bo
 
 
 def embed_picture(png: bytes) -> str:
-    """The address of a picture that the page itself holds."""
+    """Return a picture as a data address."""
     return f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
 
 
 def _show_unseen(value: Any) -> Any:
-    """Text with every character that would not be seen written out; autoescape follows."""
+    """Return text with invisible characters spelled out; autoescape follows."""
     return escape_text(value) if type(value) is str else value
 
 
 def write_figure(value: float | None, spread: float | None) -> str:
-    """A figure of a table, with its spread where it has one."""
+    """Return a figure of a table, with its spread if it has one."""
     if value is None:
         return "–"
     return f"{value:.5g}" if spread is None else f"{value:.5g}±{spread:.3g}"
 
 
 def write_seconds(seconds: float) -> str:
-    """A length of time in two figures at most: 4 s, 3 min, 2 h."""
+    """Return a duration in at most two digits: 4 s, 3 min, 2 h."""
     if seconds < 1:
         return f"{seconds:.1f} s" if seconds >= 0.05 else "0 s"
     return write_span(seconds)
 
 
 def write_span(seconds: float) -> str:
-    """A whole number of the largest unit that fits."""
+    """Return a whole number of the largest unit that fits."""
     return next(f"{seconds / size:.0f} {unit}" for below, unit, size in _STEPS if seconds < below)
 
 

@@ -1,4 +1,4 @@
-"""The paper's figures beside ours, as tables and drawings: what its template shows, and the page that is one file."""
+"""Show the paper's figures next to ours, as tables and drawings."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Cell = Mapping[str, Any]
 
 
 def render_page(title: str, results: Mapping[str, Any], curves: Sequence[Mapping[str, Any]] = ()) -> str:
-    """The page, as HTML; `curves` are those of draw_curves."""
+    """Return the page, as HTML; `curves` come from draw_curves."""
     shown = {"title": title or "untitled", **describe_results(results), "curves": curves}
     return render_file(PAGE_START, title, "results_file.html", shown)
 
 
 def describe_results(results: Mapping[str, Any]) -> dict[str, Any]:
-    """The tables of results.json, each with a drawing of each column in which something came out."""
+    """Return the tables of results.json, each with a drawing of each column that has a result."""
     tables = []
     for name, group in groupby(results["cells"], key=lambda cell: cell["table"]):
         cells = list(group)
@@ -37,7 +37,7 @@ def _column(cell: Cell) -> str:
 
 
 def _draw_column(column: str, cells: Sequence[Cell]) -> dict[str, Any] | None:
-    """The paper's figures with their tolerance, and ours, on one scale; nothing where nothing came out."""
+    """Return a drawing of the paper's figures with their tolerance, and ours, on one scale; None without results."""
     there = [cell for cell in cells if cell["paper"] is not None and cell["ours"] is not None]
     if not there:
         return None
@@ -73,7 +73,7 @@ def _draw_cell(cell: Cell, at: Callable[[float], float], y: int) -> Shape:
 
 
 def _shorten_label(text: str) -> str:
-    """A label of a drawing with both its ends: labels may differ in their last words alone."""
+    """Return a label shortened in the middle: labels may differ only in their last words."""
     return text if len(text) <= _LABEL else f"{text[: _LABEL // 2 - 1]}…{text[-_LABEL // 2 :]}"
 
 
@@ -83,19 +83,19 @@ _STEPS = ("epoch", "step", "iteration", "iter", "round")
 
 
 def find_steps(names: Iterable[str]) -> str | None:
-    """The column along which the others are curves; None where there is none."""
+    """Return the column along which the others are curves; None without one."""
     return next((name for name in names if str(name).casefold() in _STEPS), None)
 
 
 def draw_curves(name: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A line for each number that the rows of a file give along their epochs or steps; `name` is that of the file."""
+    """Return a line for each number that the rows of a file hold along their epochs or steps; `name` is the file's."""
     along = find_steps(rows[0]) if rows else None
     steps = [_number(row.get(along)) for row in rows] if along else []
     if len(steps) < _FEWEST or any(a is None or b is None or a >= b for a, b in pairwise(steps)):
         return []
     columns = [key for key in rows[0] if key != along and _number(rows[0][key]) is not None]
-    found = [(key, [value for row in rows if (value := _number(row.get(key))) is not None]) for key in columns]
-    return [_draw_curve(f"{name}: {key}", values) for key, values in found[:_MOST_CURVES] if len(values) >= _FEWEST]
+    curves = [(key, [value for row in rows if (value := _number(row.get(key))) is not None]) for key in columns]
+    return [_draw_curve(f"{name}: {key}", values) for key, values in curves[:_MOST_CURVES] if len(values) >= _FEWEST]
 
 
 def _number(value: object) -> float | None:

@@ -1,11 +1,11 @@
-"""A page that puts the paper beside the code, with each requirement marked in both. It is escaped, and loads nothing."""
+"""A page that shows the paper next to the code, with each requirement marked in both. It is escaped, and loads nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.evidence.demands import demands_of
+from phases.evidence.locate import demands_of
 from phases.evidence.places import Place, split_lines
 from phases.evidence.traceability import count_evidence, describe_evidence, describe_judgement
 from phases.pages.marked_paper import cut_blocks, find_quotes
@@ -17,26 +17,26 @@ MOST_LINES = 5000
 
 
 class Traced(NamedTuple):
-    """All that the page shows."""
+    """The content of the page."""
 
     paper: Markdown
     plan: Mapping[str, Any]
     rows: Sequence[Mapping[str, Any]]
-    """Of traceability.json."""
+    """The rows of traceability.json."""
     places: Sequence[Place]
     files: Mapping[str, str]
     verified_by: Sequence[str] = ()
-    """Who vouches for the code."""
+    """Verifiers of the code."""
 
 
 def render_page(traced: Traced) -> str:
-    """The page, as HTML."""
+    """Return the page, as HTML."""
     title = traced.plan["paper"]["title"] or "untitled"
     return render_file(PAGE_START, title, "trace_file.html", describe_trace(traced), ("requirements", "paper", "code"))
 
 
 def describe_trace(traced: Traced) -> dict[str, Any]:
-    """What the template shows: the rows with their links, the blocks of the paper, the lines of the files."""
+    """Return the values of the template: the rows with their links, the paper's blocks, the files' lines."""
     requirements = {row["id"]: row for row in demands_of(traced.plan)}
     statuses = {row["id"]: row["status"] for row in traced.rows}
     quotes = sorted(find_quotes(traced.paper, requirements, statuses))

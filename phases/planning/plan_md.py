@@ -134,8 +134,9 @@ def _doubts(plan: Row) -> list[str]:
     """Return uncertain points with the rows they concern, and what the paper leaves open with its assumption."""
     lines = []
     for what, rows in group_doubts(plan):
-        lines.append(f"- {_plain(what)}")
-        lines += [f"  - **{one}** {_plain(said, _LONGEST_WHAT)}" for one, said in rows]
+        ids = [one for one, _ in rows if one.startswith("R")]  # a section of their own has their words
+        lines.append(f"- {_plain(what)}{f' ({write_ids(ids)})' if ids else ''}")
+        lines += [f"  - **{one}** {_plain(said, _LONGEST_WHAT)}" for one, said in rows if one not in ids]
     open_rows = [row for row in plan["requirements"] if row["status"] == "missing"]
     open_values = [row for row in plan.get("values", ()) if row.get("status", "stated") == "missing"]
     lines += [f"- **{row['id']}** {_plain(row['text'])} ({ABSENT})" for row in open_rows]
@@ -156,7 +157,7 @@ def _requirements(plan: Row) -> list[str]:
             status = row["status"] if row["status"] != "stated" else ""
             status = f"quote: “{_plain(row['source']['quote'], _LONGEST_QUOTE)}”" if is_reworded(row) else status
             told = ", ".join(filter(None, (_place(row), status)))
-            formula = f" {_plain(read_formula(row['formula']))}" if row.get("formula") else ""
+            formula = f": {_plain(read_formula(row['formula']))}" if row.get("formula") else ""
             lines.append(f"- **{row['id']}** {_plain(row['text'])}{formula}{f' ({told})' if told else ''}")
     return lines
 

@@ -1,4 +1,4 @@
-"""Write rows of a plan as text for the terminal and the page: formulas, places, values and ranges of ids."""
+"""Read a plan's language and packages, and write its rows as text: formulas, places, values and ranges of ids."""
 
 from __future__ import annotations
 
@@ -362,3 +362,21 @@ def count_rows(plan: Row) -> str:
              "expected_results": "expected result", "file_structure": "file"}  # fmt: skip
     counts: Sequence[tuple[int, str]] = [(len(plan.get(key, ())), name) for key, name in names.items()]
     return ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for count, name in counts if count)
+
+
+def language_of(plan: Mapping[str, Any]) -> str:
+    """Return the language of a plan without its version: of "C++17" C++, of "HTML/CSS/JavaScript" JavaScript."""
+    names = [
+        re.sub(r"[ \d.]+$", "", part.strip()) for part in re.split(r"[/,(]| and ", str(plan.get("language", "Python")))
+    ]
+    return next((name for name in names if name not in ("HTML", "CSS", "")), "JavaScript")
+
+
+def is_python(plan: Mapping[str, Any]) -> bool:
+    """Return whether the code of a plan is in Python."""
+    return language_of(plan).casefold() == "python"
+
+
+def pip_packages(plan: Mapping[str, Any]) -> list[str]:
+    """Return the packages of a plan that pip installs: those of code in Python, and none of another language."""
+    return list(plan["environment_setup"]["packages"]) if is_python(plan) else []

@@ -1,8 +1,8 @@
-"""Turns a paper (PDF, LaTeX source, HTML, Word, Markdown, plain text) into Markdown, an outline and segments, without a model.
+"""Read a paper (PDF, LaTeX source, HTML, Word, Markdown, plain text) into Markdown, an outline and segments, without a model.
 
-`intake` fetches the source, `reader_subprocess` reads it in a worker process with limits (scans through ocrmypdf), `markdown`,
-`outline` and `segments` make the documents; `page_pictures` draws pages; `kinds` is the table of what is read.
-Of the rest of the project the package needs `pipeline.base` alone.
+`intake` loads the source, `reader_subprocess` reads it in a worker process with limits (scans through ocrmypdf), `markdown`,
+`outline` and `segments` build the documents; `page_pictures` renders pages; `kinds` is the table of supported formats.
+Within the project the package depends on `pipeline.base` alone. README.md shows how to call it.
 """
 
 __all__ = [

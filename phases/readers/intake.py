@@ -1,4 +1,4 @@
-"""Loads a source, be it a path, an address or the id of a paper on arXiv, and says where it came from."""
+"""Load the source of a paper from a path, an address or an arXiv id, and record its origin."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MOST_VISITED = 200_000
 _MOST_REFUSED = 100
 _DEEPEST = 8
 _SHELL_OF_A_PDF = 3000
-"""LaTeX of fewer bytes that includes a PDF is no more than its wrapping."""
+"""A LaTeX document of fewer bytes that includes a PDF is only a wrapper for it."""
 _NAMES = re.compile(
     r"\\(?:input|include|subfile|subfileinclude|bibliography|addbibresource|usepackage|documentclass)"
     r"\s{0,9}(?:\[[^\]\\]{0,300}\]\s{0,9})?\{([^{}\\]{1,2000})\}"
@@ -50,7 +50,7 @@ _NAMES = re.compile(
     r"|\\input\s{1,9}([^\s{}\\%]{1,200})"
 )
 NOTES = "notes"
-"""The directory in source/ of what was given with the paper."""
+"""Directory in source/ for the texts given with the paper."""
 _ADDENDUM, _BLACKLIST = "addendum.md", "blacklist.txt"
 _PAPERS = ("paper.pdf", "paper.md", "paper.tex", "paper.html", "paper.docx", "paper.txt")
 _LARGEST_NOTE = 2 << 20
@@ -58,7 +58,7 @@ _LARGEST_TEX = 64 << 20
 IN_ARCHIVES = "an archive must hold LaTeX source (a .tex file), or one PDF or Word file"
 _ENDINGS = (".pdf", ".docx", ".doc", ".html", ".htm", ".md", ".txt", ".tex")
 _CLAIMS = (".pdf", ".docx", ".tar.gz", ".tgz", ".zip")
-"""Whoever names a file so means a paper, whatever is in it."""
+"""A file with one of these names is meant as a paper, whatever it contains."""
 _STARTS = 1 << 16
 _MOST = 1000
 _STANDALONE = re.compile(rb"^[^%\n]{0,200}\\documentclass[^\n]{0,200}\{standalone\}", re.MULTILINE)
@@ -68,25 +68,25 @@ _READS_LIKE_ONE = re.compile(rb"^[#\s\d.]{0,9}(?:abstract|introduction)\b", re.I
 
 @dataclass(frozen=True)
 class IntakeLimits:
-    """What a source may take, and where downloads may come from."""
+    """Limits of a source, and where downloads may come from."""
 
     bytes: int
     seconds: int
     arxiv: str
-    """The server that papers named by an arXiv id come from."""
+    """The server for papers named by an arXiv id."""
     private: bool
     """Whether addresses inside a private network are allowed."""
     environment: Mapping[str, str]
-    """The user's own, for what it says of proxies."""
+    """The user's environment, for its proxy settings."""
     blacklist: str = ""
-    """Addresses that are not asked."""
+    """Addresses that must not be requested."""
     anyway: bool = False
-    """Whether a text is taken whatever it looks like."""
+    """Accept any text, whatever it looks like."""
 
 
 @dataclass(frozen=True)
 class Download:
-    """Where a download came from in the end, and which arXiv paper it is, with its version if one was asked for."""
+    """The final address of a download, and the arXiv paper it is, with a version if one was requested."""
 
     url: str
     content_type: str
@@ -94,11 +94,11 @@ class Download:
 
 
 def load_source(origin: str, limits: IntakeLimits, progress: Callable[[str], None]) -> tuple[Source, Download | None]:
-    """The paper that `origin` names: a path, an address or an arXiv id; and where it was downloaded from.
+    """Load the paper that `origin` names (a path, an address or an arXiv id), and return it with its download, if any.
 
-    Raises StorageError, DownloadError, or Unreadable for what is no paper.
+    Raises StorageError, DownloadError, or Unreadable for anything but a paper.
     """
-    # What lies on the disk comes first: a file may be called like an arXiv id.
+    # a file on disk wins: it may be named like an arXiv id
     if not os.path.lexists(origin):
         paper = arxiv_id(origin)
         if paper:
@@ -109,7 +109,7 @@ def load_source(origin: str, limits: IntakeLimits, progress: Callable[[str], Non
 
 
 def _from_arxiv(paper: ArxivId, limits: IntakeLimits, progress: Callable[[str], None]) -> tuple[Source, Download]:
-    """The LaTeX source where it can be had, for its structure is exact; else the PDF."""
+    """Prefer the LaTeX source, whose structure is exact, to the PDF."""
     from pipeline.base.http.fetch import (
         DownloadError,
     )  # imported here: TLS costs 45 ms, and a paper on the disk needs none
@@ -117,12 +117,12 @@ def _from_arxiv(paper: ArxivId, limits: IntakeLimits, progress: Callable[[str], 
     base = limits.arxiv.rstrip("/")
     try:
         source, fetched = _download_source(paper.source_url(base), limits, progress, paper.spelling)
-        # arXiv may answer with a page that says why there is no source
+        # arXiv may answer with a page that explains why there is no source
         if source.kind in (LATEX, PDF):
             return source, fetched
         logger.debug("arXiv has no source of {}: it sent {}; the PDF is taken", paper.spelling, source.kind)
     except (DownloadError, Unreadable) as error:
-        # A busy server must not decide that the PDF is read instead of the source.
+        # a busy server must not decide that the PDF is read instead of the source
         if isinstance(error, DownloadError) and error.transient:
             raise
         logger.debug("arXiv has no source of {} ({}); the PDF is taken", paper.spelling, error)
@@ -152,21 +152,21 @@ def _download_source(
 
 @dataclass(frozen=True)
 class Source:
-    """What a paper is made of. `files` are named as they will lie in the task's directory source/."""
+    """The files of a paper. `files` has the names under which they are stored in the task's directory source/."""
 
     kind: str
     files: Mapping[str, bytes]
     refused: tuple[str, ...] = ()
     notes: Mapping[str, bytes] = field(default_factory=dict)
-    """Texts that lie beside the paper and belong to it, by their paths."""
+    """Texts that belong to the paper, by path."""
     chosen: str = ""
-    """The file of a directory that is the paper, by its path in it; empty where a file was given."""
+    """The file of a directory that is the paper, by its path in it; empty for a single file."""
 
 
 def source_on_disk(path: str, limit: int, *, anyway: bool = False) -> Source:
-    """The paper in a file or a directory. Raises StorageError, or Unreadable for what is no paper.
+    """Load the paper in a file or a directory. Raises StorageError, or Unreadable for anything but a paper.
 
-    `anyway`: take a text whatever it looks like.
+    `anyway`: accept any text.
     """
     real = os.path.realpath(path)
     if found := find_bundle(real):
@@ -186,7 +186,7 @@ def source_on_disk(path: str, limit: int, *, anyway: bool = False) -> Source:
 
 
 def _read_directory(directory: str, limit: int) -> Source:
-    """The one paper at the top of a directory or one directory below. Raises UnclearDirectory where it is not one."""
+    """Load the only paper at the top of a directory or one directory below. Raises UnclearDirectory if there are several."""
     files, left = _walk_directory(directory, limit)
     documents = find_documents(files)
     papers = [name for name in documents if "/" not in name]
@@ -211,7 +211,7 @@ def _read_directory(directory: str, limit: int) -> Source:
 
 
 def _read_file(path: str, limit: int) -> bytes:
-    """What stands in the file of a paper. Raises StorageError, or Unreadable for a file of keys."""
+    """Read the file of a paper. Raises StorageError, or Unreadable for a file of keys."""
     content = read_bytes(os.path.realpath(path), limit=limit)
     if why := why_no_source(path, content):
         raise Unreadable(BROKEN, why)
@@ -219,7 +219,7 @@ def _read_file(path: str, limit: int) -> bytes:
 
 
 def find_bundle(directory: str) -> str:
-    """The name of the paper in a directory of PaperBench's form: one paper.* beside an addendum or a blacklist. Else empty."""
+    """Return the name of the paper in a PaperBench directory (one paper.* next to an addendum or a blacklist), or ""."""
     if not any(os.path.isfile(os.path.join(directory, name)) for name in (_ADDENDUM, _BLACKLIST)):
         return ""
     papers = [name for name in _PAPERS if os.path.isfile(os.path.join(directory, name))]
@@ -234,13 +234,13 @@ def _read_bundle(directory: str, name: str, limit: int) -> Source:
 
 
 def find_blacklist(directory: str) -> str:
-    """The list of addresses that lies beside a paper in PaperBench's form; empty for none."""
+    """Return the path of the blacklist in a PaperBench directory, or ""."""
     path = os.path.join(directory, _BLACKLIST)
     return path if find_bundle(directory) and os.path.isfile(path) else ""
 
 
 def read_note(path: str) -> bytes:
-    """A text that belongs to a paper. Raises UsageError for what is none."""
+    """Read a text that belongs to a paper. Raises UsageError if it is missing, too large, not UTF-8, or a file of keys."""
     if not os.path.isfile(path):
         raise UsageError(f"--with {path}: there is no such file")
     try:
@@ -252,7 +252,7 @@ def read_note(path: str) -> bytes:
         ) from error
     except UnicodeDecodeError as error:
         raise UsageError(
-            f"--with {path}: it is no UTF-8 text; only Markdown and plain text are read with a paper"
+            f"--with {path}: it is not UTF-8 text; only Markdown and plain text can be given with a paper"
         ) from error
     if why := why_no_source(os.path.realpath(path), content):
         raise UsageError(f"--with {path} {why}")
@@ -260,7 +260,7 @@ def read_note(path: str) -> bytes:
 
 
 def source_of(content: bytes, *, anyway: bool = False) -> Source:
-    """The paper in these bytes. Raises Unreadable for what is no paper. `anyway`: take a text whatever it looks like."""
+    """Return the paper in these bytes. Raises Unreadable for anything but a paper. `anyway`: accept any text."""
     kind = kind_of(content, anyway=anyway)
     if kind.name is None:
         raise (OtherText if kind.is_text else Unreadable)(BROKEN, kind.reason)
@@ -281,7 +281,7 @@ def source_of(content: bytes, *, anyway: bool = False) -> Source:
 
 
 def digest_of(source: Source) -> str:
-    """The sha256 of a paper without its notes: of its one file, or of the names and digests of its many."""
+    """Return the sha256 of a paper without its notes: of its one file, or of the names and digests of all files."""
     contents = list(source.files.values())
     if len(contents) == 1:
         return sha256(contents[0])
@@ -289,7 +289,7 @@ def digest_of(source: Source) -> str:
 
 
 def _build_latex_source(files: Mapping[str, bytes], left: list[str], *, nothing: str) -> Source:
-    """The LaTeX source in these files: its texts. What is left out, such as pictures, is listed in `refused`."""
+    """Select the text files of LaTeX source. `refused` lists the others, such as pictures."""
     texts: dict[str, bytes] = {}
     found = False
     for name, content in sorted(files.items()):
@@ -306,8 +306,8 @@ def _build_latex_source(files: Mapping[str, bytes], left: list[str], *, nothing:
 
 
 def _walk_directory(directory: str, limit: int) -> tuple[dict[str, bytes], list[str]]:
-    """The files of a directory by their paths in it, and what is left out. Links and hidden directories are not followed."""
-    found: dict[str, bytes] = {}
+    """Read the LaTeX files of a directory by path, and list what is skipped. Links and hidden directories are not followed."""
+    result: dict[str, bytes] = {}
     left: list[str] = []
     total = visited = 0
     for base, directories, names in os.walk(
@@ -327,28 +327,27 @@ def _walk_directory(directory: str, limit: int) -> tuple[dict[str, bytes], list[
             if not name.lower().endswith(LATEX_FILES):
                 continue
             if os.path.islink(path) or _printable_name(inner) != inner:
-                left.append(f"{_printable_name(inner)}: a link, or a name that is no text")
+                left.append(f"{_printable_name(inner)}: a link, or an unprintable name")
                 continue
             content = read_bytes(path, limit=limit)
             total += len(content)
-            if total > limit or len(found) >= _MOST_FILES:
+            if total > limit or len(result) >= _MOST_FILES:
                 raise Unreadable(BROKEN, f"holds more LaTeX than a paper may ({limit:,} bytes, {_MOST_FILES} files)")
-            found[inner] = content
-    return found, left
+            result[inner] = content
+    return result, left
 
 
 def _printable_name(name: str) -> str:
-    """A name that can be written down, whatever its bytes."""
     return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _follow_includes(path: str, content: bytes, limit: int) -> tuple[dict[str, bytes], list[str]]:
-    """A .tex file and what it names, directly or not, in its own directory and below it; and what is left out."""
-    # Only what the file names is taken: it may lie among a hundred other papers.
+    """Read a .tex file and what it includes, directly or not, at or below its directory; list what is skipped."""
+    # only files that are named: the directory may hold a hundred unrelated ones
     directory, name = os.path.split(path)
     main = name if name.lower().endswith(LATEX_FILES) else f"{name}.tex"
     main = main if _printable_name(main) == main else "main.tex"
-    found = {main: content}
+    result = {main: content}
     left: list[str] = []
     total, todo = len(content), list(_names_included_in(content, main))
     seen = {main, *todo}
@@ -357,30 +356,30 @@ def _follow_includes(path: str, content: bytes, limit: int) -> tuple[dict[str, b
         real = _path_inside(directory, name)
         if real is None:
             continue
-        if len(found) >= _MOST_FILES or len(seen) >= _MOST_NAMES:
+        if len(result) >= _MOST_FILES or len(seen) >= _MOST_NAMES:
             raise Unreadable(BROKEN, f"names more files than a paper may ({_MOST_FILES})")
         try:
-            found[name] = read_bytes(real, limit=limit - total)
+            result[name] = read_bytes(real, limit=limit - total)
         except FileTooLarge:
             raise
         except StorageError as error:
             left.append(f"{_printable_name(name)}: {_printable_name(str(error))}")
             continue
-        total += len(found[name])
-        fresh = [other for other in _names_included_in(found[name], name) if other not in seen]
+        total += len(result[name])
+        fresh = [other for other in _names_included_in(result[name], name) if other not in seen]
         seen.update(fresh)
         todo += dict.fromkeys(fresh)
-    return found, left
+    return result, left
 
 
 def _path_inside(directory: str, name: str) -> str | None:
-    """The path of a file in a directory; None for none, and for a name that leads out, by dots or by links."""
+    """Return the path of a file inside a directory; None if it is missing or a name leads outside, by dots or links."""
     real = os.path.realpath(os.path.join(directory, name)) if "\0" not in name else ""
     return real if real.startswith(directory.rstrip(os.sep) + os.sep) and os.path.isfile(real) else None
 
 
 def _names_included_in(content: bytes, name: str) -> Iterator[str]:
-    """What a file may mean by the names in it: relative to the main file, and to its own directory."""
+    """Return the paths that the includes in a file may mean, relative to the main file and to the file's own directory."""
     text = content.decode("utf-8", "replace")
     yield posixpath.normpath(f"{os.path.splitext(name)[0]}.bbl")
     own = posixpath.dirname(name)
@@ -399,7 +398,7 @@ def _names_included_in(content: bytes, name: str) -> Iterator[str]:
 
 
 def papers_in_directory(directory: str) -> list[str]:
-    """The names of the files in a directory that are papers by their content. Of text, what reads like one."""
+    """Return the names of the files in a directory that are papers by their content; a text must read like one."""
     try:
         names = sorted(name for name in os.listdir(directory) if name.lower().endswith(_ENDINGS))[:_MOST]
         return [name for name in names if not name.startswith(".") and _is_paper(os.path.join(directory, name))]
@@ -408,10 +407,10 @@ def papers_in_directory(directory: str) -> list[str]:
 
 
 def list_papers(directory: str) -> list[str]:
-    """The paths of the papers in a directory: its files that are or claim to be one, and subdirectories with
-    LaTeX source or a paper.*.
+    """List the papers in a directory: its files that are or claim to be papers, and subdirectories with LaTeX or a paper.*.
 
-    A directory with one LaTeX document at its top is one paper; with several, each is one. Raises StorageError."""
+    A directory with one LaTeX document at its top is one paper; with several, each is one. Raises StorageError.
+    """
     try:
         entries = sorted(entry.name for entry in os.scandir(directory) if not entry.name.startswith("."))
     except OSError as error:
@@ -434,15 +433,15 @@ def list_papers(directory: str) -> list[str]:
 
 
 def is_other_archive(path: str) -> bool:
-    """Whether a file is a sound zip whose names are none of a paper, such as code that `pipeline export` wrote."""
-    # by names, from the list at its end: to unpack every archive of a directory would take as long as to read it
+    """Return whether a file is an intact zip without a paper, such as code written by `pipeline export`."""
+    # by the names in its central directory: unpacking every archive would take as long as reading it
     if not path.lower().endswith(".zip"):
         return False
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        return False  # phase 01 says what is wrong with it
+        return False  # phase 01 reports what is wrong with it
     return not any(name.lower().endswith((*_MAIN, ".pdf", ".docx")) for name in names)
 
 
@@ -457,7 +456,7 @@ def find_documents(files: Mapping[str, bytes]) -> list[str]:
 
 
 def _find_pieces(files: Mapping[str, bytes]) -> list[str]:
-    """The same for LaTeX without such a body: a part of a document."""
+    """Return the names of LaTeX files without a document body: parts of a document."""
     sources = {name: content for name, content in files.items() if name.lower().endswith(_MAIN)}
     included = _list_included(sources)
     return sorted(name for name in sources if name not in included and kind_of(sources[name]).name == LATEX)

@@ -1,4 +1,4 @@
-"""The kinds of input that are read, and which of them a file is: by its content, never by its name."""
+"""Define the supported formats, and detect the format of a file by its content."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ REQUIREMENT = "requirement"
 
 @dataclass(frozen=True)
 class InputKind:
-    """A kind of input that is read, and all that there is to know of it outside its reader."""
+    """A supported format, with everything the project needs to know about it outside its reader."""
 
     label: str
-    """Its name in messages; empty for a kind that messages do not ask for."""
+    """Name in messages; empty for a format that messages never ask for."""
     suffix: str
-    """Its file lies in the task as `paper` with this behind it."""
+    """Suffix of the file, which is stored in the task as `paper` plus this."""
     reader: str
-    """The function that the worker calls, InputFile -> Reading, as `module:function` within phases.readers.
+    """The worker's function InputFile -> Reading, as `module:function` within phases.readers.
 
-    It is imported in the worker alone: to know the kinds loads no reader.
+    It is imported in the worker only, so that this table loads no reader.
     """
     fallback: str = ""
-    """Another such function, tried where the first one crashes."""
+    """A second function of this kind, called when the first one crashes."""
 
 
-# To add a kind: a row here, its reader, how kind_of recognizes it, and its name in schemas/input.schema.json.
+# To add a format: a row here, its reader, detection in kind_of, and its name in schemas/input.schema.json.
 KINDS = {
     PDF: InputKind("a PDF", ".pdf", "pdf.reader:read_pdf_input", fallback="pdf.reader:read_pdf_plainly"),
     LATEX: InputKind("LaTeX source (a directory, .tex or .tar.gz)", ".tex", "latex.reader:read_latex_input"),
@@ -38,14 +38,14 @@ KINDS = {
     REQUIREMENT: InputKind("", ".txt", "text:read_requirement_input"),
 }
 PDF_READERS = {"docling": "pdf.docling:read_docling_input"}
-"""Other engines for PDFs, which a user may install and name with --reader; functions as `InputKind.reader`."""
+"""Optional PDF engines that a user may install and select with --reader; functions as in `InputKind.reader`."""
 DOCLING_MODELS = "docling-tools models download"
-"""What fetches the models of docling."""
+"""Command that downloads the models of docling."""
 _LABELS = [kind.label for kind in KINDS.values() if kind.label]
 READ = f"{', '.join(_LABELS[:-1])} or {_LABELS[-1]}"
-# The patterns below have bounds on every repetition: they meet hostile text in the run itself, outside the worker.
+# every repetition below is bounded: these patterns meet hostile text in the run itself, outside the worker
 _JUDGED = 1 << 18
-"""Bytes of a text that are looked at: a source may be large, and an archive may hold many."""
+"""Bytes of a text that are inspected."""
 _LFS = b"version https://git-lfs"
 _BOM = b"\xef\xbb\xbf"
 _HTML = re.compile(rb"<(?:!doctype html|html|head|body)\b")
@@ -71,13 +71,13 @@ _BINARY = {
     b"SQLite format 3\x00": "a database", b"\x93NUMPY": "an array of NumPy", b"\x89HDF": "data (HDF5)",
     b"PAR1": "data (Parquet)",
 }  # fmt: skip
-"""These are letters as well: they count where NUL bytes follow, which no text has."""
+"""These magic numbers are also letters: they count only before NUL bytes, which text never has."""
 _PAPER = re.compile(
     r"^[ \t]{0,9}(?:abstract|references|bibliography|[1-9]\.?[ \t]{1,9}introduction)\b", re.IGNORECASE | re.MULTILINE
 )
 _LONGEST_REQUIREMENT = 20_000
 _LINES, _LONGEST = 400, 400
-"""So much of a text is looked at: lines, and characters of each."""
+"""Inspected lines of a text, and characters of each."""
 _LEAST_WORDS = 3
 _FENCED = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.MULTILINE | re.DOTALL)
 _MAIL = re.compile(
@@ -95,22 +95,22 @@ _CODE = re.compile(
 _PROSE = re.compile(r"[.!?][\"')\]]?$")
 _NUMBER = re.compile(r"[-+]?[\d.,]*\d(?:[eE][-+]?\d+)?%?|")
 _TIME = re.compile(r"\W?(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d)")
-"""Share of plain words among the words of a text in sentences. Papers full of formulas have 0.65."""
+"""Text lines with a timestamp in front are a log."""
 
 
 TEXTS = (MARKDOWN, TEXT, REQUIREMENT)
 TEXT_NAMES = (".md", ".markdown", ".txt", ".text", ".rst", ".tex", ".ltx", ".latex")
-"""Ends of the names of files that hold a paper or a requirement as text. Other formats are known by their content."""
+"""Suffixes of text files that hold a paper or a requirement. Other formats are detected by content."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What content is: one of the kinds that are read, or None and the reason why it is refused, with what to do."""
+    """The format of some content, or None with the reason for refusing it and the next step."""
 
     name: str | None
     reason: str = ""
     is_text: bool = False
-    """Whether it could be read as text all the same."""
+    """Whether it could still be read as text."""
 
 
 def refused_text(what: str) -> Kind:
@@ -119,7 +119,7 @@ def refused_text(what: str) -> Kind:
 
 
 def kind_of(content: bytes, *, anyway: bool = False) -> Kind:
-    """The kind of these bytes. An archive may turn out to be LaTeX source or a Word file. `anyway`: take any text."""
+    """Return the format of these bytes. An archive may hold LaTeX source or a Word file. `anyway`: accept any text."""
     start = content[:_JUDGED]
     if not start.strip() and not content.strip():
         return Kind(None, "is empty; fetch the file again")
@@ -145,14 +145,14 @@ def kind_of(content: bytes, *, anyway: bool = False) -> Kind:
 
 
 def _is_pdf(start: bytes) -> bool:
-    """A PDF may begin behind a few other bytes, but a text that mentions PDFs is none."""
+    """Return whether content is a PDF, which may start after a few bytes; a text that mentions PDFs is not one."""
     before, mark, after = start.partition(b"%PDF-")
     strange = any(byte < 9 or byte > 126 for byte in before + after[:200])
     return bool(mark) and (strange or not before.removeprefix(_BOM).strip())
 
 
 def _without_comments(start: bytes) -> bytes:
-    """The beginning of a page without white space and comments."""
+    """Return the start of a page without white space and comments."""
     place = 0
     while True:
         while place < len(start) and start[place : place + 1].isspace():
@@ -167,7 +167,6 @@ def _without_comments(start: bytes) -> bytes:
 
 
 def _text_kind(start: bytes, *, whole: bool, anyway: bool) -> Kind:
-    """The kind of a text by its first stretch, whose last character may be cut."""
     try:
         text = start.decode("utf-8-sig") if whole else start[: start.rfind(b"\n") + 1 or None].decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -182,7 +181,7 @@ def _text_kind(start: bytes, *, whole: bool, anyway: bool) -> Kind:
     piece = bool(_LATEX_PIECE.search(text) or _PLAIN_TEX.search(text))
     heading, latex = _HEADING.search(text), _LATEX.search(text)
     headed = bool(heading) or text.startswith("---\n")
-    # A program in LaTeX has comments that look like headings: what comes first says what the text is.
+    # comments of a LaTeX program look like headings: what comes first decides
     if latex and not (text.startswith("---\n") or (heading and heading.start() < latex.start())):
         return Kind(LATEX)
     if not (piece or anyway) and (what := why_no_paper(text)):
@@ -199,7 +198,7 @@ def _text_kind(start: bytes, *, whole: bool, anyway: bool) -> Kind:
 
 
 def why_no_paper(text: str) -> str | None:
-    """What a text is if it is neither a paper nor a requirement ("a mail"); None where it may be one."""
+    """Name what a text is instead of a paper or a requirement ("a mail"); None if it may be one."""
     start = text.lstrip("\ufeff").lstrip()
     lines = [line[:_LONGEST] for line in text.splitlines()[:_LINES] if line.strip()]
     if start.startswith(("<?xml", "<svg")):
@@ -220,7 +219,7 @@ def why_no_paper(text: str) -> str | None:
 
 
 def why_too_short(text: str) -> str | None:
-    """How few words a text has, where nothing can be planned from them. Not every script has spaces between them."""
+    """Describe a text with too few words to plan from, or return None. Not every script separates words."""
     words = re.findall(r"[^\W\d_]+", text[:4000])
     enough = len(words) >= _LEAST_WORDS or not "".join(words).isascii()
     return None if enough else f"a text of {len(words)} word{'' if len(words) == 1 else 's'}"
@@ -233,16 +232,16 @@ def _is_json(start: str) -> bool:
 
 
 def _is_mail(start: str) -> bool:
-    """Three headers of a mail at least, and nothing but headers before the first empty line."""
+    """At least three mail headers, and only headers before the first empty line."""
     head = start.partition("\n\n")[0].splitlines()[:_LINES]
-    # a mailbox begins a mail with this line
+    # the first line of a mailbox
     if head and head[0].startswith("From "):
         head = head[1:]
     return all(map(_HEADER.match, head)) and sum(bool(_MAIL.match(line)) for line in head) >= 3
 
 
 def _is_table(lines: list[str]) -> bool:
-    """Every line has the same number of the same separator, and what stands between is short."""
+    """Every line has the same number of the same separator, and short cells."""
     for separator in (",", ";", "\t"):
         counts = [line.count(separator) for line in lines]
         usual = max(set(counts), key=counts.count) if counts else 0
@@ -258,7 +257,7 @@ def _is_table(lines: list[str]) -> bool:
 
 
 def _is_code(text: str) -> bool:
-    """Most lines look like code, outside of fences: a paper shows code as well."""
+    """Most lines outside fences look like code: a paper may show code as well."""
     lines = [line.strip()[:_LONGEST] for line in _FENCED.sub("", text).splitlines()[: 3 * _LINES]]
     lines = [line for line in lines if (line and not line.startswith("#")) or line.startswith("#include")]
     code = sum(bool(_CODE.match(line)) and not _PROSE.search(line) for line in lines)
@@ -266,7 +265,7 @@ def _is_code(text: str) -> bool:
 
 
 def why_no_reader(name: str) -> str:
-    """Why another engine for PDFs cannot be used here, and what to type; empty where it can."""
+    """Return why an optional PDF engine is unavailable, with the command to install it; "" if it is available."""
     if find_spec(name):
         return ""
     return (

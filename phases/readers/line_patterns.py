@@ -1,4 +1,4 @@
-"""How lines are written that are no prose: headings, by number or name, and formulas that no reader marked as displayed."""
+"""Recognize headings, by number or name, and formulas that no reader marked as displayed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NO_FORMULA = re.compile(
 _INSIDE = re.compile(r"\$[^$]*\$")
 _WORD = re.compile(r"[a-z]{2,}|[A-Z][A-Za-z-]{3,}")
 _OTHER_SCRIPT = re.compile(r"[\u0400-\u1cff\u3040-\u9fff\uac00-\ud7af]")
-"""A letter of a script in which no formula is written; `_WORD` knows Latin words alone."""
+"""A letter of a script that formulas never use; `_WORD` matches Latin words only."""
 _WORDS = "min max log exp if otherwise else where for all and with mod arg sin cos tanh sup inf argmin argmax softmax"
 _OF_FORMULAS = frozenset(_WORDS.split())
 _LABEL = re.compile(r"\((?:[A-Z]\.?)?[0-9]{1,3}[a-z]?\)")
@@ -36,23 +36,23 @@ _LABEL_BEHIND = re.compile(rf"(?<=[ \t])({_LABEL.pattern})[ \t]*$|(?<=[ \t][ \t]
 
 
 def plain_title(title: str) -> str:
-    """A title without its number, case, spaces and marks, for comparing."""
+    """Return a title without number, case, spaces and punctuation, for comparison."""
     return re.sub(r"[\W_]+", "", NUMBER.sub("", title.strip()).lower())
 
 
 def number_of(title: str) -> str | None:
-    """The number that a heading begins with."""
+    """Return the number in front of a heading, or None."""
     match = NUMBER.match(title)
     return match.group(1) if match else None
 
 
 def without_number(title: str) -> str:
-    """A heading without its number."""
+    """Return a heading without its number."""
     return NUMBER.sub("", title).strip()
 
 
 def find_bare_formulas(lines: Sequence[str]) -> dict[int, int]:
-    """The line of each such formula -> the line that it ends with, which is its number where that stands alone below it."""
+    """Return the first and last line of each unmarked formula; its number may be alone on the last line."""
     found: dict[int, int] = {}
     for place, line in enumerate(lines):
         if not (_is_alone(lines, place) and _is_formula(line.strip())):
@@ -64,7 +64,7 @@ def find_bare_formulas(lines: Sequence[str]) -> dict[int, int]:
 
 
 def split_label(text: str) -> tuple[str, str]:
-    """The number of such a formula, empty where it has none, and the formula without it."""
+    """Split a formula into its number ("" if it has none) and the rest."""
     label = _LABEL_BEHIND.search(text)
     if not label:
         return "", text
@@ -72,7 +72,7 @@ def split_label(text: str) -> tuple[str, str]:
 
 
 def as_latex(text: str) -> str:
-    """A line as one formula: braces between its own formulas are signs."""
+    """Return a line as one formula: braces between its inline formulas are literal."""
     return "".join(
         part if place % 2 else part.replace("{", "\\{").replace("}", "\\}")
         for place, part in enumerate(re.split(r"(\$[^$]*\$)", text))
@@ -84,7 +84,7 @@ def _is_alone(lines: Sequence[str], place: int) -> bool:
 
 
 def _is_formula(line: str) -> bool:
-    """Whether a line relates two things and has no words but the names of what it reckons with."""
+    """Return whether a line relates two terms and has no words but the names of its terms."""
     if not _SHORTEST <= len(line) <= _LONGEST or line.endswith(":") or _NO_FORMULA.match(line):
         return False
     if not _RELATION.search(line):
@@ -99,7 +99,7 @@ def _is_formula(line: str) -> bool:
 
 
 def _is_name(before: str, after: str) -> bool:
-    """Whether a word is a sign of the formula: called, or beside a sign that reckons."""
+    """Return whether a word is a symbol of the formula: it is called, or next to an operator."""
     return (
         after[:1] in ("(", "_", "$", "^")
         or before[-1:] in tuple("(_{=∈∪∩∧∨+·<>≤≥^.⟨")

@@ -1,4 +1,4 @@
-"""The paper as one Markdown document with page marks, from whichever kind it came."""
+"""Compose paper.md from a reading: front matter, page marks, and texts that belong to the paper."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAGE_MARK = re.compile(r"^<!-- page ([0-9]+) -->$", re.MULTILINE)
 URL = re.compile(
     r"https?://[^\s<>()\[\]{}\"'`|\\\u2010-\u2027\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]+"
 )
-"""Scripts without blanks go on right behind an address; letters with accents may stand in one."""
+"""Scripts without spaces continue directly after an address; accented letters may be part of one."""
 FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _HEADING_OR_FENCE = re.compile(
     rf"{FENCED.pattern}|^(?P<marks>#{{1,6}})[ \t]+(?P<name>\S[^\n]*)$", re.MULTILINE | re.DOTALL
@@ -24,7 +24,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 
 
 def paper_document(reading: Reading, source_sha256: str, kind: str) -> Markdown:
-    """paper.md from a reading whose verdict is ok. `kind` is what came in: pdf, tex, requirement and so on."""
+    """Return paper.md for a reading with verdict ok or partial. `kind` is the input format: pdf, tex, requirement and so on."""
     pages = [_escape_page_marks(page) for page in reading.pages]
     body = "".join(f"<!-- page {number} -->\n\n{page}\n\n" for number, page in enumerate(pages, 1))
     front = {
@@ -37,14 +37,15 @@ def paper_document(reading: Reading, source_sha256: str, kind: str) -> Markdown:
         "source_sha256": source_sha256,
         "characters": len(body),
         "links": [
-            {"url": _replace_surrogates(row.url), "page": row.page, "text": _replace_surrogates(row.text)}
-            for row in reading.links
+            {"url": _replace_surrogates(link.url), "page": link.page, "text": _replace_surrogates(link.text)}
+            for link in reading.links
         ],
         "hidden_text": [
-            {"text": _replace_surrogates(row.text), "page": row.page, "how": row.how} for row in reading.hidden
+            {"text": _replace_surrogates(link.text), "page": link.page, "how": link.how} for link in reading.hidden
         ],
         "left_out": [
-            {"text": _replace_surrogates(row.text), "page": row.page, "reason": row.reason} for row in reading.left_out
+            {"text": _replace_surrogates(link.text), "page": link.page, "reason": link.reason}
+            for link in reading.left_out
         ],
     }
     if reading.recognized_by:
@@ -55,9 +56,9 @@ def paper_document(reading: Reading, source_sha256: str, kind: str) -> Markdown:
 
 
 def add_notes(reading: Reading, notes: Sequence[tuple[str, Reading]]) -> Reading:
-    """The paper with the texts that belong to it behind it, each under a heading with its name, on pages of its own.
+    """Append texts that belong to the paper, each under a heading with its name, on pages of its own.
 
-    So they have sections and pages like any other text of the paper, and what is quoted from them is looked up there.
+    They get sections and pages like the rest of the paper, and quotes from them are looked up there.
     """
     pages, links, hidden = list(reading.pages), list(reading.links), list(reading.hidden)
     for path, note in notes:
@@ -65,8 +66,8 @@ def add_notes(reading: Reading, notes: Sequence[tuple[str, Reading]]) -> Reading
         title = "Addendum" if name.casefold() == "addendum" else f"Addendum: {re.sub(r'[-_]+', ' ', name)}"
         bodies = [lower_headings(page, title, 3) for page in note.pages]
         pages += [f"## {title}\n\n{body}" if not place else body for place, body in enumerate(bodies)]
-        links += [replace(row, page=row.page + before) for row in note.links]
-        hidden += [replace(row, page=row.page + before) for row in note.hidden]
+        links += [replace(link, page=link.page + before) for link in note.links]
+        hidden += [replace(link, page=link.page + before) for link in note.hidden]
     return replace(reading, pages=tuple(pages), links=tuple(links), hidden=tuple(hidden))
 
 
@@ -87,11 +88,10 @@ def lower_headings(page: str, title: str, highest: int) -> str:
 
 
 def _replace_surrogates(text: str) -> str:
-    """The text without halves of characters, which no file can hold."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _escape_page_marks(page: str) -> str:
-    """The page without control characters, and with the author's own page marks changed so that they are not taken for ours."""
-    # our own marks must be the only ones: spans of pages are read from them
+    """Remove control characters, and change page marks of the author's own."""
+    # spans of pages are read from page marks, so ours must be the only ones
     return re.sub(r"<!--(\s*page\b)", r"<! --\1", _CONTROL.sub("", _replace_surrogates(page))).strip(_BLANK)

@@ -1,4 +1,4 @@
-"""Blocks of a paper, from HTML or from Word, and how they are rendered in the Markdown of paper.md (docs/architecture.md)."""
+"""Render blocks of a paper from HTML or Word in the Markdown of paper.md (docs/architecture.md)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from phases.readers.reading import Link
 
 HEADING, PARAGRAPH, ITEM, CAPTION, TABLE = "heading", "paragraph", "item", "caption", "table"
 CODE, EQUATION, REFERENCE = "code", "equation", "reference"
-# a section's heading has two signs: the title alone has one
+# section headings have two marks: only the title has one
 _WHOLE_WIDTH = 2
 _DEEPEST, _LONGEST_CAPTION = 6, 600
 _REFERENCES = (
@@ -43,20 +43,20 @@ _QUOTED = str.maketrans({"(": "%28", ")": "%29", "<": "%3C", ">": "%3E"})
 
 @dataclass(frozen=True)
 class Block:
-    """A heading, a paragraph, a table ...: its text in Markdown, without the signs that make it what it is."""
+    """A heading, paragraph, table and so on. `text` is Markdown without the marks of its kind."""
 
     kind: str
     text: str
     level: int = 0
-    """How deep a heading or the item of a list is, from 1; only the order of the levels counts."""
+    """Depth of a heading or list item, from 1; only the order of levels counts."""
     label: str = ""
-    """The mark of a list item (`-`, `3.`), or the language of code."""
+    """Mark of a list item (`-`, `3.`), or the language of code."""
 
 
 def compose_page(
     blocks: Iterable[Block], *, title: str | None, authors: Sequence[str], notes: Mapping[int, str]
 ) -> str:
-    """The page: title, authors, blocks, and each footnote at the end of the section that first points to it."""
+    """Compose the page: title, authors, blocks, and each footnote at the end of the section that first cites it."""
     rest, waiting = dict(notes), list[str]()
     parts = [f"# {title}"] if title else []
     parts += [escape_structure(", ".join(authors))] if authors else []
@@ -78,32 +78,32 @@ def compose_page(
 
 
 def normalize_title(text: str) -> str:
-    """A title without its case, spaces and marks, for comparing."""
+    """Return a title without case, spaces and punctuation, for comparison."""
     return re.sub(r"[\W_]+", "", text).casefold()
 
 
 def one_line(text: str) -> str:
-    """The text with every run of white space as one space."""
+    """Collapse each run of white space to one space."""
     return " ".join(text.split())
 
 
 def strip_invisible(text: str) -> str:
-    """The text without characters that are not seen: controls, soft hyphens, marks of direction, tags."""
+    """Remove invisible characters: controls, soft hyphens, direction marks, tags."""
     return text if text.isascii() and text.isprintable() else text.translate(_CONTROL)
 
 
 def escape_prose(text: str) -> str:
-    """Words of the author in which no sign is taken for mathematics or for a comment."""
+    """Escape the author's words so that no sign reads as mathematics or as a comment."""
     return strip_invisible(text).replace("$", "\\$").replace("<!--", "\\<!--")
 
 
 def escape_structure(text: str) -> str:
-    """A line of prose that cannot be taken for structure."""
+    """Escape a line of prose that would read as Markdown structure."""
     return _STRUCTURE.sub(r"\\", text, count=1) if _STRUCTURE.match(text) else text
 
 
 def caption_block(text: str) -> Block:
-    """A caption, with what it names (`Figure 3`) in bold."""
+    """Return a caption block with its label (`Figure 3`) in bold."""
     match = _LABEL.match(text)
     if not match:
         return Block(CAPTION, text)
@@ -114,13 +114,13 @@ def caption_block(text: str) -> Block:
 
 
 def is_caption(text: str) -> bool:
-    """Whether a paragraph begins as captions do, with `Figure 3.` or `Table 2:`, and is no longer than they are."""
+    """Return whether a paragraph starts like a caption (`Figure 3.`, `Table 2:`) and is as short as one."""
     match = _LABEL.match(text) if len(text) < _LONGEST_CAPTION and not text.startswith("**") else None
     return match is not None and match.group().rstrip()[-1] in ".:|。："
 
 
 def equation_block(tex: str, number: str = "") -> Block:
-    """A display equation; `number` is as it is printed, with or without brackets."""
+    """Return a display equation; `number` is as printed, with or without brackets."""
     tex = one_line(tex)
     bare = number.strip().strip("()[] ")
     tag = f" \\tag{{{bare}}}" if bare and "\\tag{" not in tex else ""
@@ -128,7 +128,7 @@ def equation_block(tex: str, number: str = "") -> Block:
 
 
 def item_blocks(blocks: Iterable[Block], lead: str, label: str) -> list[Block]:
-    """The blocks of a list item: its paragraphs on one line, behind it what cannot be on it."""
+    """Return the blocks of a list item: its paragraphs on one line, then whatever cannot be on it."""
     texts, rest = list[str](), list[Block]()
     for block in blocks:
         if block.kind == PARAGRAPH and not rest:
@@ -140,9 +140,9 @@ def item_blocks(blocks: Iterable[Block], lead: str, label: str) -> list[Block]:
 
 
 def table_block(rows: Sequence[Sequence[str]]) -> Block:
-    """A pipe table whose first row is its head. A short row is filled up, unless that would be most of the table."""
+    """Return a pipe table with its first row as head. Short rows are padded, unless padding would be most of the table."""
     width = max((len(row) for row in rows), default=0)
-    # one row of a thousand cells must not make every other row as wide
+    # one row of a thousand cells must not widen every other row
     fill = width * len(rows) <= 4 * sum(map(len, rows)) + 200
     lines: list[str] = []
     for row in rows:
@@ -153,12 +153,12 @@ def table_block(rows: Sequence[Sequence[str]]) -> Block:
 
 
 def code_block(text: str, language: str = "") -> Block:
-    """Lines that stand as they are."""
+    """Return a block of verbatim lines."""
     return Block(CODE, text.strip("\n"), label=language)
 
 
 def is_references(heading: str) -> bool:
-    """Whether a heading is that of the list of references."""
+    """Return whether a heading starts the list of references."""
     return _bare_heading(heading) in _REFERENCES
 
 
@@ -176,7 +176,7 @@ def _without_title(blocks: Iterable[Block], title: str | None) -> Iterator[Block
 
 
 def _with_references(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Paragraphs below the heading of the references are references; a list of them without a heading gets one."""
+    """Turn paragraphs below the references heading into references, and give an untitled list of them a heading."""
     inside, level = False, 0
     for block in blocks:
         if block.kind == HEADING and (not inside or block.level <= level or is_references(block.text)):
@@ -199,7 +199,7 @@ def _format_reference(block: Block) -> str:
 
 
 def _set_levels(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Headings with their depth: a heading stands one below the nearest one above it that is of a higher level."""
+    """Set heading depths: each heading is one level below the nearest preceding heading of a higher level."""
     above: list[int] = []
     for block in blocks:
         if block.kind != HEADING:
@@ -235,43 +235,43 @@ def _render_block(block: Block) -> str:
 
 @dataclass
 class Footnotes:
-    """Footnotes by number, counted in the order in which the page points to them."""
+    """Footnotes by number, in the order in which the page cites them."""
 
     texts: dict[int, str] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)
     _count: int = 0
 
     def add(self, text: str) -> int:
-        """The number of a footnote whose text stands where its mark does."""
+        """Number a footnote whose text is at its mark."""
         self._count += 1
         self.texts[self._count] = text
         return self._count
 
     def number(self, key: str) -> int:
-        """The number of the footnote that has this name."""
+        """Return the number of the footnote with this name."""
         if key not in self._numbers:
             self._count += 1
             self._numbers[key] = self._count
         return self._numbers[key]
 
     def knows(self, key: str) -> bool:
-        """Whether the page has pointed to the footnote that has this name."""
+        """Return whether the page has cited the footnote with this name."""
         return key in self._numbers
 
 
 @dataclass
 class PageContext:
-    """What is collected beside the blocks, for the whole paper."""
+    """Links, footnotes and settings collected for the whole paper."""
 
     base: str
     dollars: bool
-    """`$...$` in the text is mathematics."""
+    """Read `$...$` in the text as mathematics."""
     links: list[Link] = field(default_factory=list)
     notes: Footnotes = field(default_factory=Footnotes)
 
 
 def render_link(text: str, href: str, found: PageContext) -> str:
-    """A text as a link, if its address is that of another page of the web; the link is added to `found` too."""
+    """Render a text as a link if its address is another web page, and record the link in `found`."""
     words = one_line(text)
     url = _resolve_address(href, found.base) if len(found.links) < _MOST_LINKS else ""
     if not url or not words or "](" in words:
@@ -282,7 +282,7 @@ def render_link(text: str, href: str, found: PageContext) -> str:
 
 
 def render_script(text: str, sign: str) -> str:
-    """A short text above (`^`) or below (`_`) the line; a longer one, and the end of an ordinal, as it is."""
+    """Render a short superscript (`^`) or subscript (`_`); a longer text or an ordinal's ending stays as it is."""
     short = len(text) <= _LONGEST_RAISED and text not in _ORDINALS and not text.startswith("[")
     if short and "$" not in text and any(map(str.isalnum, text)):
         return sign + (text if len(text) == 1 else f"{{{text}}}")
@@ -290,13 +290,12 @@ def render_script(text: str, sign: str) -> str:
 
 
 def _resolve_address(href: str, base: str) -> str:
-    """Where an anchor leads, if that is another page of the web."""
     href = "".join(href.split())
     if not href or href.startswith("#") or len(href) > _LONGEST_ADDRESS:
         return ""
     try:
         url = urljoin(base, href)
-    except ValueError:  # no address: brackets that are not those of an IPv6 host, for one
+    except ValueError:  # brackets that do not hold an IPv6 host, for one
         return ""
     page, mark, _ = url.partition("#")
     same = bool(base) and bool(mark) and page == base.partition("#")[0]

@@ -1,4 +1,4 @@
-"""Mathematical characters as LaTeX."""
+"""Convert mathematical characters to LaTeX."""
 
 from __future__ import annotations
 
@@ -46,35 +46,35 @@ _ACCENTS = {
 
 
 def tex_of(text: str) -> str:
-    """Characters of a formula as LaTeX. Letters that LaTeX has no name for stay as they are."""
+    """Return characters of a formula as LaTeX. Letters unknown to LaTeX stay."""
     return "".join(map(_sign_tex, text))
 
 
 def word_tex(text: str) -> str:
-    """A name of several letters: a function if LaTeX knows it, else upright."""
+    """Return a name of several letters: a function if LaTeX has it, else upright text."""
     if text in FUNCTIONS:
         return f"\\{text} "
     return f"\\mathrm{{{tex_of(text)}}}" if len(text) > 1 and text.isascii() and text.isalpha() else tex_of(text)
 
 
 def text_tex(text: str) -> str:
-    """Words within a formula."""
+    """Return words within a formula."""
     plain = "".join("\\" + sign if sign in "{}%#&$_" else sign for sign in text if sign not in "\\^~")
     return f"\\text{{{plain}}}" if plain.strip() else " "
 
 
 def accent_command(sign: str, *, default: str) -> str:
-    """The command of an accent, without its backslash."""
+    """Return the command of an accent, without its backslash."""
     return _ACCENTS.get(sign.strip(), default)
 
 
 def brace_argument(text: str) -> str:
-    """The text as one argument."""
+    """Return a text as one argument."""
     return f"{{{text.strip()}}}"
 
 
 def matrix_tex(rows: Iterable[Sequence[str]]) -> str:
-    """Rows of formulas set out in columns, without brackets."""
+    """Return rows of aligned formulas, without brackets."""
     return (
         "\\begin{matrix} " + " \\\\ ".join(" & ".join(cell.strip() for cell in row) for row in rows) + " \\end{matrix}"
     )
@@ -100,7 +100,6 @@ def _sign_tex(sign: str) -> str:
 
 
 def _letter_in_font(sign: str, name: list[str]) -> str:
-    """A letter of the mathematical alphabets: its plain letter in a font."""
     plain = unicodedata.normalize("NFKC", sign)
     if plain == sign or len(plain) != 1:
         return sign

@@ -1,4 +1,4 @@
-"""What a user names as a source (a path, an address or an arXiv id): in the one spelling that tasks keep, and by a short name."""
+"""Normalize the sources that users name: paths, addresses and arXiv identifiers in all their spellings."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _ARCHIVES = (
     "funct-an gr-qc hep-ex hep-lat hep-ph hep-th math math-ph mtrl-th nlin nucl-ex nucl-th patt-sol physics plasm-ph "
     "q-alg q-bio quant-ph solv-int supr-con "
 )
-# The scheme with a point began in April 2007; its numbers grew to five digits in January 2015.
+# identifiers with a dot began in April 2007 and grew to five digits in January 2015
 _FIRST_OLD, _FIRST_NEW, _FIRST_OF_FIVE = 199107, 200704, 201501
 
 
 def canonical_origin(origin: str) -> str:
-    """A path in full, an address as it is, an arXiv id as tasks know it. What is on the disk is a path, whatever its name."""
+    """Return the absolute path, the unchanged address, or `arXiv:ID`. An existing file is a path, whatever its name."""
     is_address = _SCHEME.match(origin)
     paper = arxiv_id(origin) if is_address or not os.path.lexists(origin) else None
     if paper:
@@ -46,12 +46,12 @@ def canonical_origin(origin: str) -> str:
 
 
 def is_path(origin: str) -> bool:
-    """Whether it names something on the disk, be it there or not."""
+    """Return whether a source is a path, existing or not."""
     return os.path.isabs(canonical_origin(origin))
 
 
 def name_of_origin(origin: str) -> str:
-    """A short name: that of the file, of the last part of an address, or of the paper."""
+    """Return a short name: of the file, of the last part of an address, or of the paper."""
     if not os.path.lexists(origin) and (paper := arxiv_id(origin)):
         return f"arxiv-{paper.spelling}"
     path = origin.partition("?")[0].partition("#")[0] if "://" in origin else origin
@@ -63,7 +63,7 @@ def name_of_origin(origin: str) -> str:
 
 @dataclass(frozen=True)
 class ArxivId:
-    """A paper on arXiv. The name is the canonical one (`2401.12345`, `math/0309136`); no version means the newest."""
+    """A paper on arXiv by its canonical name (`2401.12345`, `math/0309136`); without a version, the newest one."""
 
     name: str
     version: int | None = None
@@ -74,15 +74,15 @@ class ArxivId:
         return self.name if self.version is None else f"{self.name}v{self.version}"
 
     def source_url(self, base: str) -> str:
-        """Where the LaTeX source is, on a server such as `https://export.arxiv.org`."""
+        """Return the address of the LaTeX source on a server such as `https://export.arxiv.org`."""
         return self._under(base, "e-print")
 
     def pdf_url(self, base: str) -> str:
-        """Where the PDF is."""
+        """Return the address of the PDF."""
         return self._under(base, "pdf")
 
     def html_url(self, base: str) -> str:
-        """Where the page is that arXiv makes from the source; it has none for old papers."""
+        """Return the address of the HTML page that arXiv renders from the source; old papers have none."""
         return self._under(base, "html")
 
     def _under(self, base: str, kind: str) -> str:
@@ -90,11 +90,11 @@ class ArxivId:
 
 
 def arxiv_id(text: str) -> ArxivId | None:
-    """The paper that a text names, if the whole text is an identifier, its DOI, or the address of the paper's page.
+    """Parse a text that is as a whole an arXiv identifier, its DOI, or the address of the paper's page; else return None.
 
-    A file name such as `2401.12345.pdf` is none. Whether arXiv has such a paper is not asked.
+    A file name such as `2401.12345.pdf` does not count. arXiv is not asked whether the paper exists.
     """
-    # the patterns backtrack, and a source may be a whole text that was typed
+    # the patterns backtrack, and the source may be a long text
     text = text.strip()
     if len(text) > _LONGEST:
         return None
@@ -124,7 +124,7 @@ def _new_style_id(month: str, number: str, version: int | None) -> ArxivId | Non
 def _old_style_id(archive: str, month: str, number: str, version: int | None) -> ArxivId | None:
     when = int(month) + (190000 if month >= "9000" else 200000)
     known = f" {archive} " in _ARCHIVES and _is_month(when) and _FIRST_OLD <= when < _FIRST_NEW
-    # The subject class, as in math.GT/0309136, is no part of the name: the number is unique without it.
+    # the subject class (math.GT/0309136) is dropped: the number is unique without it
     return ArxivId(f"{archive}/{month}{number}", version) if known and int(number) else None
 
 

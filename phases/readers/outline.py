@@ -1,4 +1,4 @@
-"""The structure of paper.md: sections, abstract, references, links, and where everything else stands."""
+"""Extract the structure of paper.md: sections, abstract, references, links, algorithms, equations, tables and figures."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CAPTION = (
 )
 _GIVEN = re.compile(r"[*_]*(?:Inputs?|Outputs?|Methods?|Require|Ensure|Data|Results?|Given|Parameters?)[*_]*[.:]")
 _FARTHEST = 1500
-"""How a paragraph between the caption of an algorithm and its lines begins, and how far these may be from each other."""
+"""Start of a paragraph between the caption of an algorithm and its lines, and the largest distance between these."""
 _IN_CODE = re.compile(
     r"pseudo-? ?code|\b(?:code|algorithms?|procedures?|routines?|functions?|subroutines?)\b|代码|算法", re.IGNORECASE
 )
@@ -45,7 +45,7 @@ _DECLARED = re.compile(
 )
 _PSEUDO = re.compile(r"^[^\n]*(?::=|←|\\leftarrow)", re.MULTILINE)
 _BRANCHES = re.compile(r"^[0-9]*[ \t]*(?:if|for|while|return|repeat|else)\b", re.MULTILINE)
-"""A figure is an algorithm where its caption says so, its code declares a function, or it is pseudo-code."""
+"""A figure is an algorithm if its caption says so, its code declares a function, or it is pseudo-code."""
 _FEWEST_ASSIGNED, _FEWEST_LINES = 3, 3
 _UNMARKED = r"[ \t]*$"
 _CAPITAL = r"[ \t]+(?=[^\sa-z])"
@@ -58,7 +58,7 @@ _COUNTED = re.compile(r"^(?=[^\n]*[=≤≥<>∑∏∫])([^\n]{3,300}?)[ \t]{1,9}
 _LONGEST, _LONGEST_FORMULA = 400, 2_000
 _FORMULA_SIGN = re.compile(r"\\(?:begin|end) ?\{[^{}]*\}|\\[A-Za-z]+|\\.|.", re.DOTALL)
 _GOES_ON = re.compile(r" ?[{_^]")
-"""What follows belongs to what stands before it: the second half of a fraction, an index."""
+"""Start of what belongs to the preceding term: the second half of a fraction, an index."""
 _START = re.compile(r"^[ \t]{0,20}(?:[-*][ \t]{1,20})?(?:\[[^\]\n]{1,24}\]|[0-9]{1,3}\.)[ \t]+", re.MULTILINE)
 _COUNTED_REFERENCE = re.compile(r"(?:^|(?<=\s))(?:[-*][ \t]+)?\[([0-9]{1,4})\]")
 _YEAR = re.compile(r"\b(?:1[89]|20)[0-9]{2}[a-z]?\b")
@@ -68,9 +68,9 @@ _FEWEST = 3
 
 
 def outline_of(paper: Markdown) -> dict[str, Any]:
-    """outline.json of paper.md. Spans count characters from the first one of its whole text.
+    """Return outline.json of paper.md. Spans count characters from the start of the whole text.
 
-    A section's span is its own text, from its heading to the next heading: sections never overlap.
+    A section's span runs from its heading to the next heading: sections never overlap.
     """
     # decision 14: nested spans would make every reader of outline.json subtract the subsections
     text, body_start, title = paper.text, paper.body_start, paper.front["title"]
@@ -88,18 +88,17 @@ def outline_of(paper: Markdown) -> dict[str, Any]:
         "links": _collect_links(text, body_start, paper.front["links"], places),
         **anchors_of(text, body_start, places),
         "hidden_text": [dict(row) for row in paper.front["hidden_text"]],
-        # a paper.md of an earlier release does not say
         "left_out": [dict(row) for row in paper.front.get("left_out", [])],
     }
 
 
 def own_text(text: str, section: dict[str, Any]) -> str:
-    """A section's text without its heading line."""
+    """Return a section's text without its heading line."""
     return text[section["start"] : section["end"]].partition("\n")[2]
 
 
 def pages_of(text: str, section: dict[str, Any]) -> Iterator[tuple[int, str]]:
-    """A section's text without its heading, page by page: (page, text)."""
+    """Yield a section's text without its heading, page by page: (page, text)."""
     page, block = section["page"], own_text(text, section)
     position = 0
     for mark in PAGE_MARK.finditer(block):
@@ -115,7 +114,7 @@ def _build_sections(text: str, body_start: int, places: Positions, title: str | 
         if not places.fence(match.start()) and plain_title(name := _strip_closing_marks(match.group(2)))
     ]
     if found and title and plain_title(found[0][1]) == plain_title(title):
-        # the first heading may be the paper's own title, which is no section
+        # the first heading may be the title of the paper
         found = found[1:]
     ends = [*(match.start() for match, _ in found[1:]), len(text)][: len(found)]
     numbered = _number_headings([name for _, name in found])
@@ -134,14 +133,14 @@ def _build_sections(text: str, body_start: int, places: Positions, title: str | 
 
 
 def _strip_closing_marks(heading: str) -> str:
-    """A heading without the marks that may close it; those of C# are its own."""
+    """Remove the closing marks of a heading, but not those of "C#"."""
     bare = heading.rstrip().rstrip("#")
     return bare.rstrip() if bare.endswith(" ") else heading.rstrip()
 
 
 def _number_headings(headings: list[str]) -> list[tuple[str | None, str]]:
-    """Number and title of each heading. A lone letter is a number behind the references, or where it has subsections."""
-    # "A New Method" is no appendix: a letter without a dot is a number only where its neighbours say so
+    """Return number and title of each heading. A lone letter is a number after the references, or if it has subsections."""
+    # "A New Method" is not an appendix: a letter without a dot is a number only if its neighbours say so
     known = [number_of(text) or "" for text in headings]
     divided = {number.partition(".")[0] for number in known if "." in number}
     rows: list[tuple[str | None, str]] = []
@@ -166,11 +165,11 @@ def _find_abstract(text: str, sections: list[dict[str, Any]]) -> str | None:
 
 
 def _collect_links(text: str, body_start: int, known: list[dict[str, Any]], places: Positions) -> list[dict[str, Any]]:
-    """The links that the reader found, and the addresses in the text, but for those that the end of a line cut short."""
+    """Collect the links of the reader and the addresses in the text, but not those that a line end cut short."""
     seen: dict[str, dict[str, Any]] = {}
     for row in known[:_MOST_LINKS]:
         seen.setdefault(row["url"], dict(row))
-    # an address that a line's end cut short is the beginning of one that the reader knows whole
+    # an address cut short by a line end is a prefix of one the reader has in full
     whole = sorted(seen)
     for match in URL.finditer(text, body_start):
         url = match.group().rstrip(".,;:!?*_")
@@ -183,7 +182,7 @@ def _collect_links(text: str, body_start: int, known: list[dict[str, Any]], plac
 
 
 class Positions:
-    """Finds the page, the section and the fenced block of a character position; sections once `know` has them."""
+    """Find the page, the section and the fenced block of a character position; sections once `know` has them."""
 
     def __init__(self, text: str, body_start: int) -> None:
         marks = list(PAGE_MARK.finditer(text, body_start))
@@ -195,27 +194,27 @@ class Positions:
         self._section_ids: list[str] = []
 
     def know(self, sections: list[dict[str, Any]]) -> None:
-        """Sets the sections of outline.json, in their order."""
+        """Set the sections of outline.json, in order."""
         self._section_starts = [section["start"] for section in sections]
         self._section_ids = [section["id"] for section in sections]
 
     def page(self, position: int) -> int:
-        """The page, from 1; 0 before the first."""
+        """Return the page, from 1; 0 before the first."""
         index = bisect_right(self._page_starts, position) - 1
         return self._pages[index] if index >= 0 else 0
 
     def section(self, position: int) -> str | None:
-        """The id of the section."""
+        """Return the id of the section."""
         index = bisect_right(self._section_starts, position) - 1
         return self._section_ids[index] if index >= 0 else None
 
     def fence(self, position: int) -> tuple[int, int] | None:
-        """Start and end of the fenced block around a position."""
+        """Return start and end of the fenced block around a position."""
         index = bisect_right(self._fence_starts, position) - 1
         return self._fences[index] if index >= 0 and position < self._fences[index][1] else None
 
     def fence_behind(self, position: int, text: str) -> tuple[int, int] | None:
-        """Start and end of the fenced block that comes next, with nothing before it but what goes in and comes out."""
+        """Return start and end of the next fenced block, if only inputs and outputs are described before it."""
         index = bisect_right(self._fence_starts, position)
         if index == len(self._fences) or self._fence_starts[index] - position > _FARTHEST:
             return None
@@ -226,7 +225,7 @@ class Positions:
 
 
 def _find_fences(text: str, start: int) -> Iterator[tuple[int, int]]:
-    """Where code stands: from a fence to one of the same sign that is as long, or to the end."""
+    """Yield start and end of each fenced block: up to a fence of the same sign and at least the same length, or to the end."""
     opened, begin, position = "", 0, start
     for line in text[start:].split("\n"):
         match = _FENCE.match(line)
@@ -241,7 +240,7 @@ def _find_fences(text: str, start: int) -> Iterator[tuple[int, int]]:
 
 
 def anchors_of(text: str, body_start: int, places: Positions) -> dict[str, list[dict[str, Any]]]:
-    """The anchors of each kind, in the order of the text. Spans count characters of the whole text."""
+    """Return the anchors of each kind, in the order of the text. Spans count characters of the whole text."""
     return {
         "algorithms": _find_algorithms(text, body_start, places),
         "equations": _find_equations(text, body_start, places),
@@ -251,7 +250,7 @@ def anchors_of(text: str, body_start: int, places: Positions) -> dict[str, list[
 
 
 def _find_algorithms(text: str, start: int, places: Positions) -> list[dict[str, Any]]:
-    """Algorithms and listings by their captions, and figures whose code follows their caption, each with its steps."""
+    """Find algorithms and listings by caption, and figures with code after their caption, each with its steps."""
     figures = []
     for row in _find_captions(text, start, places, _FIGURE, "A", _UNMARKED):
         code = text[row["start"] : row["end"]].partition("\n")[2]
@@ -262,7 +261,7 @@ def _find_algorithms(text: str, start: int, places: Positions) -> list[dict[str,
 
 
 def _with_digits(row: dict[str, Any], text: str) -> dict[str, Any]:
-    """An algorithm whose 1 was read as I: the text calls it by the digit, and no other has the letter before it or behind."""
+    """Correct a label "Algorithm I" that is a misread 1: the text cites it with the digit, and there is no Algorithm II."""
     word, _, number = row["label"].rpartition(" ")
     is_digit = number == "I" and re.search(rf"\b{word} 1(?![\w.])", text) and f"{word} II" not in text
     return {**row, "label": f"{word} 1"} if is_digit else row
@@ -275,33 +274,34 @@ def _is_pseudo_code(code: str) -> bool:
 def _find_captions(
     text: str, start: int, places: Positions, words: str, letter: str, loose: str
 ) -> list[dict[str, Any]]:
-    """What stands under or over a float. `loose` is what may stand between label and text where no mark does."""
-    found: dict[str, dict[str, Any]] = {}
+    """Find the captions of floats. `loose` matches between label and text in place of a separator."""
+    result: dict[str, dict[str, Any]] = {}
     for match in re.compile(_CAPTION.format(words=words, loose=loose), re.MULTILINE).finditer(text, start):
         label = " ".join(match.group(1).split())
-        known = found.get(label.lower())
+        known = result.get(label.lower())
         # an algorithm whose lines were drawn has its caption twice: the one with lines counts
         if known is None or (letter == "A" and not _has_lines(text, known)):
             caption = " ".join(match.group(2).replace("|", " ").split()).strip("* _")[:_LONGEST]
-            # An algorithm stands in a fence of its own, or right before its code: its span is all of its steps.
+            # an algorithm is in a fence of its own or right before its code: its span covers all steps
             span = match.span()
             if letter == "A":
                 behind = places.fence_behind(match.end(), text)
                 span = places.fence(match.start()) or (match.start(), behind[1] if behind else match.end())
             if known is None or _has_lines(text, {"start": span[0], "end": span[1]}):
-                identifier = known["id"] if known else f"{letter}{len(found) + 1}"
-                found[label.lower()] = _build_anchor(identifier, label, caption, span, places)
-    return sorted(found.values(), key=lambda row: int(row["start"]))
+                identifier = known["id"] if known else f"{letter}{len(result) + 1}"
+                result[label.lower()] = _build_anchor(identifier, label, caption, span, places)
+    return sorted(result.values(), key=lambda row: int(row["start"]))
 
 
 def _has_lines(text: str, row: Mapping[str, Any]) -> bool:
-    """Whether there is more between the marks of an algorithm's fence than its caption."""
     return "```" in (said := text[row["start"] : row["end"]]) and len(said.split("\n")) > _FEWEST_LINES
 
 
 def cut_formula(formula: str, most: int) -> str:
-    r"""A formula in LaTeX of so many characters at most. A longer one ends, with "…", outside all groups, so that no \frac is
-    left without its second half; it may end inside an environment."""
+    r"""Shorten a LaTeX formula to `most` characters, ending in "…".
+
+    The cut is outside all groups, so that no \frac loses its second half; it may be inside an environment.
+    """
     if len(formula) <= most:
         return formula
     end = depth = 0
@@ -315,26 +315,27 @@ def cut_formula(formula: str, most: int) -> str:
 
 
 def _find_equations(text: str, start: int, places: Positions) -> list[dict[str, Any]]:
-    """Displayed equations, and formulas that stand alone; in a text without such marks, lines that end in a number."""
-    found: list[tuple[tuple[int, int], str, str]] = []
+    """Find displayed equations and unmarked formulas; in a text without either, lines that end in a number."""
+    result: list[tuple[tuple[int, int], str, str]] = []
     for match in _DISPLAY.finditer(text, start):
         tag = _TAG.search(match.group(1))
         if not _UNSEEN.sub("", _TAG.sub("", match.group(1))):
-            # dollar signs with nothing but labels between them are no formula
+            # dollar signs around nothing but labels are not a formula
             continue
-        found.append((match.span(), f"({tag.group(1)})" if tag else "", _TAG.sub("", match.group(1))))
-    counted = () if found else _COUNTED.finditer(text, start)
-    found += [(match.span(), match.group(2), match.group(1)) for match in counted]
-    known = [span for span, _, _ in found]
-    found += [row for row in _bare_formulas(text, start) if not places.fence(row[0][0]) and not _lies_in(row[0], known)]
+        result.append((match.span(), f"({tag.group(1)})" if tag else "", _TAG.sub("", match.group(1))))
+    counted = () if result else _COUNTED.finditer(text, start)
+    result += [(match.span(), match.group(2), match.group(1)) for match in counted]
+    known = [span for span, _, _ in result]
+    result += [
+        row for row in _bare_formulas(text, start) if not places.fence(row[0][0]) and not _lies_in(row[0], known)
+    ]
     return [
         _build_anchor(f"E{number}", label, cut_formula(" ".join(content.split()), _LONGEST_FORMULA), span, places)
-        for number, (span, label, content) in enumerate(sorted(found), 1)
+        for number, (span, label, content) in enumerate(sorted(result), 1)
     ]
 
 
 def _bare_formulas(text: str, start: int) -> Iterator[tuple[tuple[int, int], str, str]]:
-    """The span, the number and the words of each formula that stands alone without the marks of one."""
     lines = text[start:].split("\n")
     begins = list(accumulate((len(line) + 1 for line in lines), initial=start))
     for first, last in find_bare_formulas(lines).items():
@@ -343,7 +344,6 @@ def _bare_formulas(text: str, start: int) -> Iterator[tuple[tuple[int, int], str
 
 
 def _lies_in(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool:
-    """Whether a span has a character in common with one of the others, which are in order."""
     place = bisect_right(others, span)
     return any(one[0] < span[1] and span[0] < one[1] for one in others[max(place - 1, 0) : place + 1])
 
@@ -361,9 +361,9 @@ def _build_anchor(identifier: str, label: str, text: str, span: tuple[int, int],
 
 
 def references_of(block: str) -> list[dict[str, str]]:
-    """The references in the text of their section, one for each paragraph; a list by hand has one for each label."""
+    """Split the references of a section's text: one per paragraph, or one per label in a hand-made list."""
     raws = [raw for paragraph in re.split(r"\n[ \t]*\n", block) for raw in _split_at_labels(paragraph)]
-    # some readers give the whole list as one paragraph
+    # some readers return the whole list as one paragraph
     counted = _starts_of_numbers(block)
     if len(counted) > len(raws):
         raws = [block[start:end] for start, end in zip(counted, [*counted[1:], len(block)], strict=True)]
@@ -373,7 +373,6 @@ def references_of(block: str) -> list[dict[str, str]]:
 
 
 def _split_at_labels(paragraph: str) -> list[str]:
-    """The pieces of a paragraph whose lines begin with labels."""
     starts = [match.start() for match in _START.finditer(paragraph)]
     if len(starts) < 2:
         return [paragraph]
@@ -382,7 +381,7 @@ def _split_at_labels(paragraph: str) -> list[str]:
 
 
 def _starts_of_numbers(block: str) -> list[int]:
-    """Where [1], [2], [3] … begin, also within a line; nothing where the list is not counted so."""
+    """Return the positions of [1], [2], [3] …, also within a line; nothing if the list is not numbered like that."""
     starts: list[int] = []
     for match in _COUNTED_REFERENCE.finditer(block):
         if int(match.group(1)) == len(starts) + 1:

@@ -1,7 +1,7 @@
-"""Pictures of a PDF's pages, whole or in part, with places marked; the places of quotes, figures and tables on them.
+"""Render pages of a PDF with marked places, and locate quotes, figures and tables on them.
 
-Places are in points (1/72 inch) from the top left of the page as it is shown. A worker process draws and looks
-(`reader_subprocess`), because the file is hostile; what it answers is checked here.
+Places are in points (1/72 inch) from the top left of the page as displayed. A worker process does the work
+(`reader_subprocess`), because the file is hostile; its answers are validated here.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 
 @dataclass(frozen=True)
 class View:
-    """What is to be drawn: a page, counted from 1, or a part of it."""
+    """A page to render, counted from 1, or a part of it."""
 
     page: int
     marks: tuple[Box, ...] = ()
-    """Places that are tinted yellow."""
+    """Places to tint yellow."""
     part: Box | None = None
-    """The part of the page to draw; None for all of it."""
+    """The part of the page to render; None for the whole page."""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A view, drawn."""
+    """A rendered view."""
 
     png: bytes
     box: Box
-    """What of the page it shows: for a whole page (0, 0, width, height)."""
+    """The part of the page it shows: (0, 0, width, height) for a whole page."""
 
 
 @dataclass(frozen=True)
 class QuotePlace:
-    """Where a quote, or the part of it that is on one page, stands. A box for each of its lines."""
+    """Location of a quote, or of its part on one page: a box per line."""
 
     page: int
     boxes: tuple[Box, ...]
@@ -61,9 +61,9 @@ def draw_views(
     dots_per_inch: int = DOTS_PER_INCH,
     run: RunWorker = run_worker,
 ) -> list[Picture | None]:
-    """A picture for each view of a PDF, in their order; None where there is no such page, or it cannot be drawn.
+    """Render the views of a PDF, in order; None for a missing page or one that cannot be rendered.
 
-    Never raises for what is in the file. A page of enormous size is drawn with fewer dots than asked for.
+    Never raises for what is in the file. An enormous page is rendered at a lower resolution.
     """
     rows = [{"page": view.page, "marks": view.marks, "part": view.part} for view in views]
     job = {"password": password, "views": rows, "dots_per_inch": dots_per_inch}
@@ -75,24 +75,10 @@ def draw_views(
 
 
 def draw_pages(path: str, password: str | None, *, run: RunWorker = run_worker) -> dict[int, bytes]:
-    """The first pages of a PDF as PNG, by their numbers; those that cannot be drawn are left out."""
+    """Render the first pages of a PDF as PNG, by page number; pages that cannot be rendered are omitted."""
     views = [View(number) for number in range(1, _MOST_PAGES + 1)]
     pictures = draw_views(path, views, password, run=run)
     return {view.page: picture.png for view, picture in zip(views, pictures, strict=True) if picture}
-
-
-def draw_picture(
-    path: str,
-    page: int,
-    part: Box | None = None,
-    *,
-    password: str | None = None,
-    dots_per_inch: int = DOTS_PER_INCH,
-    run: RunWorker = run_worker,
-) -> bytes | None:
-    """One page of a PDF, counted from 1, or a part of it, as PNG; None where it cannot be drawn. For many, use `draw_views`."""
-    [picture] = draw_views(path, [View(page, part=part)], password, dots_per_inch=dots_per_inch, run=run)
-    return picture.png if picture else None
 
 
 def draw_floats(
@@ -103,9 +89,9 @@ def draw_floats(
     dots_per_inch: int = DOTS_PER_INCH,
     run: RunWorker = run_worker,
 ) -> dict[str, Picture]:
-    """The figures and tables of a PDF by their labels ("Table 2"); those that are not found are left out.
+    """Render the figures and tables of a PDF by label ("Table 2"); those not found are omitted.
 
-    `outline` is outline.json, whose captions say what to look for and where.
+    `outline` is outline.json, whose captions are looked up on the pages.
     """
     known = {
         row["label"]: (kind, row)
@@ -120,22 +106,22 @@ def draw_floats(
         {"page": row["page"], "kind": kind, "text": f"{row['label']} {row['text']}"[:_LONGEST_QUOTE]}
         for kind, row in rows
     ]
-    found = {
+    result = {
         rows[index][1]["label"]: View(rows[index][1]["page"], part=box)
         for index, row in _ask_worker("find-floats", path, {"password": password, "captions": captions}, run)
         if 0 <= index < len(rows) and (box := _box_in(row.get("box")))
     }
-    drawn = draw_views(path, list(found.values()), password, dots_per_inch=dots_per_inch, run=run) if found else []
-    return {name: picture for name, picture in zip(found, drawn, strict=True) if picture}
+    drawn = draw_views(path, list(result.values()), password, dots_per_inch=dots_per_inch, run=run) if result else []
+    return {name: picture for name, picture in zip(result, drawn, strict=True) if picture}
 
 
 def find_quotes(
     path: str, quotes: Sequence[tuple[int, str]], password: str | None = None, *, run: RunWorker = run_worker
 ) -> list[tuple[QuotePlace, ...]]:
-    """Where each quote stands in a PDF, in their order; empty where it is not found.
+    """Locate quotes in a PDF, in order; empty if not found.
 
-    A quote is the page that it should be on, and its words as paper.md has them. It is looked for on that page and on
-    those beside it, by its letters and digits alone, and may differ in some words; one that a page break cuts has two places.
+    A quote is its expected page and its words as in paper.md. It is searched on that page and its neighbours by letters and
+    digits alone, and some words may differ; a quote across a page break has two places.
     """
     rows = [{"page": page, "text": text[:_LONGEST_QUOTE]} for page, text in quotes[:_MOST_QUOTES]]
     places: list[tuple[QuotePlace, ...]] = [()] * len(quotes)
@@ -146,13 +132,12 @@ def find_quotes(
 
 
 def _ask_worker(job: str, path: str, task: dict[str, Any], run: RunWorker) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows that a worker printed before it ended, with the numbers of what they answer."""
     output = run([job, path], json.dumps(task).encode(), SECONDS).output
     for line in output.splitlines():
         try:
             row = json.loads(line)
         except ValueError:
-            # the line that it was at when it was ended
+            # a line cut off when the worker was killed
             return
         if isinstance(row, dict) and isinstance(row.get("index"), int):
             yield row["index"], row
@@ -168,13 +153,13 @@ def _picture_in(row: dict[str, Any]) -> Picture | None:
 
 
 def _places_in(row: dict[str, Any]) -> tuple[QuotePlace, ...]:
-    found = []
+    result = []
     for place in _list_in(row, "places"):
         boxes = [_box_in(box) for box in _list_in(place, "boxes")]
         page = place.get("page") if boxes else None
         if isinstance(page, int) and boxes and all(boxes):
-            found.append(QuotePlace(page, tuple(box for box in boxes if box)))
-    return tuple(found)
+            result.append(QuotePlace(page, tuple(box for box in boxes if box)))
+    return tuple(result)
 
 
 def _list_in(row: Any, key: str) -> list[Any]:

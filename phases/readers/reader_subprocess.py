@@ -1,4 +1,4 @@
-"""Reads a paper in a worker process: hostile bytes may crash it, hang it or swell it, and the run goes on."""
+"""Read a paper in a worker process, so that a hostile file can crash, hang or exhaust only the worker."""
 
 from __future__ import annotations
 
@@ -43,42 +43,42 @@ from pipeline.base.workers import (
 )
 
 SECONDS = 18
-"""The most processor time that a paper may take. A long book takes two."""
+"""Processor seconds per paper. A long book takes two."""
 _SECONDS_FOR_MODELS = 1_800
-"""The same for a reader that asks models on this machine, page by page."""
+"""The same for a reader that runs models locally, page by page."""
 _WORKER = "phases.readers.reader_worker"
 _UNCONFINED_JOBS = ("recognize", "read-by")
-"""ocrmypdf starts programs of its own, which write files of their own; docling reads its models, wherever they lie."""
+"""Jobs without filesystem confinement: ocrmypdf starts programs that write files, docling reads its models."""
 _LONGEST_TRACEBACK = 8_000
 PROGRAM = "ocrmypdf"
 INSTALL = f"apt-get install {PROGRAM}, or brew install {PROGRAM}"
 _SECONDS = 180
-"""Processor time for each of the processes that it starts, several a page."""
+"""Processor seconds for each process of ocrmypdf, several per page."""
 _NOT_INSTALLED = 127
 _DIRECTORY = "recognized"
-"""Of a task: where the copies with a text layer lie."""
+"""Directory of a task for copies with a text layer."""
 
 
 @dataclass(frozen=True)
 class WorkerResult:
-    """How a worker ended."""
+    """Outcome of a worker."""
 
     code: int | None
-    """Its exit code, negative for a signal; None where it hung and was killed."""
+    """Exit code, negative for a signal; None if it hung and was killed."""
     output: bytes = b""
     errors: str = ""
-    """The end of what it wrote to its standard error, printable: the traceback of a fault."""
+    """The end of its standard error, made printable: the traceback of a fault."""
     is_starved: bool = False
-    """Of one that was killed: whether the machine gave it no processor time."""
+    """Whether a killed worker had got no processor time from the machine."""
 
 
 def run_worker(arguments: Sequence[str], data: bytes, seconds: int, *, start: WorkerStart = UNCONFINED) -> WorkerResult:
-    """Runs the worker, which sets its limits itself. The second argument is the path of the paper, all that it can read."""
-    # -I: neither the current directory nor PYTHONPATH may put modules into a process that reads hostile bytes
+    """Run a worker, which sets its own limits. The second argument is the path of the paper, the only file it can read."""
+    # -I: neither the current directory nor PYTHONPATH may add modules to a process that reads hostile bytes
     argv = [sys.executable, "-I", "-m", _WORKER, *arguments, str(seconds)]
     confined = argv if arguments[0] in _UNCONFINED_JOBS else start.command(argv, arguments[1:2])
-    # decision 128: the limit is processor time, and the clock only ends what hangs. Files and no pipes, because the
-    # worker's own limit on file sizes bounds them.
+    # decision 128: the limit is processor time, and the clock only ends hanging workers. Files instead of pipes,
+    # because the worker's own limit on file sizes bounds them.
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         with subprocess.Popen(
             confined,
@@ -90,7 +90,7 @@ def run_worker(arguments: Sequence[str], data: bytes, seconds: int, *, start: Wo
             start_new_session=True,
         ) as worker:
             try:
-                # Behind the start on purpose: the first line that is logged imports loguru, while the worker starts.
+                # after the start on purpose: the first log line imports loguru while the worker starts
                 logger.debug("reader worker {}: {}, {} s at most", worker.pid, arguments[0], seconds)
                 worker.communicate(data, timeout=seconds * PATIENCE)
             except subprocess.TimeoutExpired:
@@ -111,16 +111,15 @@ def read_in_subprocess(
     reader: str = "",
     run: RunWorker = run_worker,
 ) -> Reading:
-    """The reading of a file, or of a directory of LaTeX source; `address` is where it was downloaded from.
+    """Read a file or a directory of LaTeX source; `address` is the address of its download, if any.
 
-    `reader` is one of PDF_READERS, for PDFs alone; empty: the kind's own.
-
-    Never raises for what is in the file: the verdict says it. Raises PhaseError for a kind that has no reader, for one that
-    is not installed, and for a worker that is of another installation.
+    `reader` is one of PDF_READERS, for PDFs only; empty means the format's own. Never raises for what is in the file: the
+    verdict reports it. Raises PhaseError for a format without a reader, a reader that is not installed, and a worker of
+    another installation.
     """
     if kind not in KINDS:
         raise PhaseError(f"no reader is known for the kind {kind!r}; known are {', '.join(KINDS)}")
-    # both attempts share one limit: the second one gets what the first has left
+    # both attempts share one limit: the second gets the rest of the first
     secret, began = (password or "").encode(), _cpu_seconds_of_children()
     if reader and kind == PDF:
         reading, _ = _try_reading(run, ["read-by", path, reader, address], secret, _SECONDS_FOR_MODELS)
@@ -137,16 +136,16 @@ def read_in_subprocess(
 
 
 def _try_reading(run: RunWorker, arguments: list[str], secret: bytes, seconds: int) -> tuple[Reading, bool]:
-    """The reading, and whether the worker crashed over it. Raises PhaseError where the machine did not let it read."""
+    """Return the reading, and whether the worker crashed. Raises PhaseError if the machine prevented the reading."""
     result = run(arguments, secret, seconds)
     try:
         reading = _parse_answer(result.output)
         if reading.detail != TOO_MUCH_MEMORY:
             return reading, False
     except (ValueError, KeyError, TypeError):
-        # it ended before it had answered: what is below says why
+        # it ended before it answered: the reason is determined below
         reading = None
-    # decision 254: of the paper only its own processor time and memory tell anything.
+    # decision 254: only its own processor time and memory are the paper's fault
     if why := why_starved(seconds=seconds, memory=MEMORY) or _why_not_the_paper(result, seconds):
         raise PhaseError(f"the paper could not be read: {why}")
     if reading:
@@ -165,7 +164,7 @@ def _try_reading(run: RunWorker, arguments: list[str], secret: bytes, seconds: i
 
 
 def _why_not_the_paper(result: WorkerResult, seconds: int) -> str:
-    """What the machine did to a worker, with what to do; empty where the paper ended it."""
+    """Explain a failure caused by the machine, with the next step; "" if the paper caused it."""
     if result.is_starved:
         return (
             f"in {seconds * PATIENCE} s of the clock its process was not given {seconds} s of processor time, because the "
@@ -177,11 +176,11 @@ def _why_not_the_paper(result: WorkerResult, seconds: int) -> str:
 
 
 def _parse_answer(output: bytes) -> Reading:
-    """The reading in what a worker printed. Raises PhaseError for a worker of another installation."""
+    """Parse the worker's output. Raises PhaseError for a worker of another installation."""
     answer = json.loads(output)
     if not isinstance(answer, dict):
         raise ValueError("no answer of a worker")
-    # -I looks where packages are installed, which is not always where the run was started from
+    # -I searches where packages are installed, which may differ from where the run was started
     if (other := answer.get("installation")) != installation():
         raise PhaseError(
             f"the reader that was started is not of this installation ({installation()}) but of another one ({other!r}); "
@@ -210,26 +209,26 @@ def _read_end(file: IO[bytes], most: int | None = None) -> bytes:
 
 
 def _printable(data: bytes) -> str:
-    """Text without control characters: words of the paper may stand in it, and people read it in a terminal."""
+    """Remove control characters: the output may quote the paper, and is read in a terminal."""
     return "".join(sign if sign.isprintable() or sign == "\n" else "?" for sign in data.decode("utf-8", "replace"))
 
 
 RunWorker = Callable[[Sequence[str], bytes, int], WorkerResult]
-"""Runs the worker with these arguments, this input and so many seconds of processor time."""
+"""Runs the worker with arguments, input and a limit in processor seconds."""
 
 
 def copy_name(source_sha256: str) -> str:
-    """Where in its task the copy of a source lies."""
+    """Return the path, within its task, of a source's copy with a text layer."""
     return f"{_DIRECTORY}/{source_sha256[:16]}.pdf"
 
 
 def is_scan(kind: str, reading: Reading) -> bool:
-    """Whether recognizing its letters may help."""
+    """Return whether recognizing its letters may help."""
     return kind == PDF and reading.verdict in (NO_TEXT, GARBLED)
 
 
 def read_copy(path: str, *, reader: str = "", run: RunWorker = run_worker) -> Reading:
-    """The reading of a copy that `recognize_letters` made; says by whom its text is."""
+    """Read a copy made by `recognize_letters`; the reading names the program that recognized the text."""
     reading = read_in_subprocess(PDF, path, reader=reader, run=run)
     if reading.verdict not in READABLE:
         return replace(reading, detail=NOTHING_RECOGNIZED) if is_scan(PDF, reading) else reading
@@ -237,7 +236,7 @@ def read_copy(path: str, *, reader: str = "", run: RunWorker = run_worker) -> Re
 
 
 def recognize_letters(path: str, *, run: RunWorker = run_worker) -> bytes:
-    """A copy of a PDF with a text layer that ocrmypdf recognized in its pictures. Raises PhaseError where it made none."""
+    """Make a copy of a PDF with a text layer recognized by ocrmypdf. Raises PhaseError if ocrmypdf fails."""
     with tempfile.TemporaryDirectory() as directory:
         copy = os.path.join(directory, "copy.pdf")
         result = run(["recognize", os.path.abspath(path), copy], b"", _SECONDS)
@@ -246,6 +245,6 @@ def recognize_letters(path: str, *, run: RunWorker = run_worker) -> bytes:
         if result.code != 0 or not os.path.isfile(copy) or os.path.islink(copy):
             how = "took too long" if result.code is None else f"ended with code {result.code}"
             last = result.errors.strip().rpartition("\n")[2]
-            raise PhaseError(f"ocrmypdf could make no text layer: it {how}{f' ({last})' if last else ''}")
+            raise PhaseError(f"ocrmypdf could not make a text layer: it {how}{f' ({last})' if last else ''}")
         with open_file(copy) as file:
             return file.read()

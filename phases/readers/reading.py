@@ -1,4 +1,4 @@
-"""The values of reading: what a reader is given and gives back, its verdict on the text, and its one error."""
+"""Define the values of reading: input, result with verdict, and the one error."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 OK, PARTIAL, NO_TEXT, GARBLED, ENCRYPTED, BROKEN = "ok", "partial", "no_text", "garbled_text", "encrypted", "broken"
 NO_READER = "no_reader"
-"""The verdict of a reader that is not installed; it is said of no paper."""
+"""Verdict if a reader is not installed; never about a paper."""
 READABLE = (OK, PARTIAL)
-"""A paper with one of these verdicts has pages; with the others it has none."""
+"""Verdicts of papers with pages; all others have none."""
 WRONG_WORD = "the password is wrong"
-TOO_MUCH_MEMORY = "reading it takes more memory than a paper may"
-"""The detail of an encrypted paper for which a password was given."""
+TOO_MUCH_MEMORY = "reading it takes more memory than allowed"
+"""Detail of a file whose reading exceeds the memory limit."""
 NOTHING_RECOGNIZED = "nothing was recognized"
-"""The detail of a scan in whose pictures no letters were found."""
+"""Detail of a scan in whose pictures no letters were found."""
 CURES = {
     NO_TEXT: "has no text layer, it is a scan; have ocrmypdf recognize its letters with --ocr",
-    GARBLED: "has a text layer of wrong letters; have ocrmypdf recognize them anew with --ocr",
-    NOTHING_RECOGNIZED: "shows no letters that ocrmypdf could recognize; scan it again with more dots an inch",
+    GARBLED: "has a text layer of wrong letters; have ocrmypdf recognize them again with --ocr",
+    NOTHING_RECOGNIZED: "shows no letters that ocrmypdf could recognize; scan it again at a higher resolution",
     ENCRYPTED: (
         "is encrypted; give the password of a PDF with --password, or save a copy without one "
         "(qpdf --decrypt --password=… {name} {open})"
@@ -39,30 +39,30 @@ CURES = {
 
 @dataclass(frozen=True)
 class InputFile:
-    """What the reader of a kind is given: a file, or a directory of LaTeX source."""
+    """Input of a reader: a file, or a directory of LaTeX source."""
 
     path: str
     address: str = ""
-    """Where it was downloaded from."""
+    """Address of its download."""
     password: str | None = None
 
     def content(self) -> bytes:
-        """The bytes of the file."""
+        """Return the bytes of the file."""
         with open_file(self.path) as file:
             return file.read()
 
     def files(self) -> dict[str, bytes]:
-        """The files of the directory, by their paths in it."""
-        found: dict[str, bytes] = {}
+        """Return the files of the directory by relative path."""
+        result: dict[str, bytes] = {}
         for base, _, names in os.walk(self.path):
             for path in (os.path.join(base, name) for name in sorted(names)):
-                found[os.path.relpath(path, self.path)] = InputFile(path).content()
-        return found
+                result[os.path.relpath(path, self.path)] = InputFile(path).content()
+        return result
 
 
 @dataclass(frozen=True)
 class Link:
-    """An address that the paper points to, with the words that carry it. `page` counts from 1."""
+    """A link of the paper with its text. `page` counts from 1."""
 
     url: str
     page: int
@@ -71,46 +71,47 @@ class Link:
 
 @dataclass(frozen=True)
 class Hidden:
-    """Text that is not seen on the page. It is reported, and never mixed into the text."""
+    """Text that is invisible on the page. It is reported, and never mixed into the text."""
 
     text: str
     page: int
     how: str
-    """invisible, white, tiny, off_page, covered (by a box), layer (switched off) or replaced (given for words that are seen)."""
+    """invisible, white, tiny, off_page, covered (by a box), layer (switched off), replaced (other text for visible words)."""
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Text that stands on a page and not in paper.md, and the reason."""
+    """Text of a page that is not in paper.md, with the reason."""
 
     text: str
     page: int
     reason: str
-    """furniture (running heads, page numbers, line numbers), margin (what is printed along the edge of the sheet) or lost (by a
-    reader that the user chose)."""
+    """furniture (running heads, page numbers, line numbers), margin (along the edge of the sheet) or lost (by a reader that the
+    user chose).
+    """
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A paper as Markdown (see docs/architecture.md), a text for each page, with its title, authors, links and hidden text."""
+    """A paper as Markdown (docs/architecture.md), one text per page, with title, authors, links and hidden text."""
 
     verdict: str
     reader: str
-    """Engine and version: it decides what the text looks like."""
+    """Engine and version, which determine the text."""
     pages: tuple[str, ...] = ()
     title: str | None = None
     authors: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
     hidden: tuple[Hidden, ...] = ()
     detail: str = ""
-    """Why the verdict is not ok."""
+    """Reason for a verdict other than ok."""
     left_out: tuple[LeftOut, ...] = ()
     recognized_by: str = ""
-    """The program that recognized the text in pictures of the pages; empty where the paper has a text of its own."""
+    """Program that recognized the text in page pictures; empty if the paper has a text layer."""
 
 
 class Unreadable(PipelineError):
-    """A paper that cannot be read: the verdict, and in a few words why. The only error that a reader raises."""
+    """A paper that cannot be read: a verdict and a short reason. The only error raised by readers."""
 
     def __init__(self, verdict: str, detail: str) -> None:
         super().__init__(f"{verdict}: {detail}")
@@ -119,11 +120,11 @@ class Unreadable(PipelineError):
 
 
 class OtherText(Unreadable):
-    """A text that is taken for something other than a paper or a requirement. Its user may know better."""
+    """A text taken for something other than a paper or a requirement. The user may know better."""
 
 
 class UnclearDirectory(Unreadable):
-    """A directory without one paper at its top: a task takes one. `names` are paths in it of which one may be meant."""
+    """A directory without exactly one paper at its top. `names` are candidate paths in it."""
 
     def __init__(self, names: list[str], *, is_deep: bool = False) -> None:
         where = "no paper at its top, but deeper in it" if is_deep else "several papers"
@@ -133,8 +134,8 @@ class UnclearDirectory(Unreadable):
 
 
 def unpack(data: bytes) -> Unpacked:
-    """The files in a tar (plain, gz, bz2, xz), a zip, or a gzip of one file; raises Unreadable and nothing else."""
-    from pipeline.base import archives  # imported here: most papers are no archives
+    """Return the files in a tar (plain, gz, bz2, xz), a zip, or a gzip of one file. Raises only Unreadable."""
+    from pipeline.base import archives  # imported here: most papers are not archives
 
     try:
         return archives.unpack(data)
@@ -147,12 +148,12 @@ def _join_names(names: list[str], most: int = 4) -> str:
 
 
 def explain_verdict(reading: Reading, name: str) -> str:
-    """What is wrong with a paper whose verdict is not ok, and what to type."""
+    """Explain a verdict other than ok, and name the next step."""
     key = reading.detail if reading.detail in CURES else reading.verdict
     opened = quote(f"open-{os.path.basename(name)}")
     return CURES[key].format(name=quote(name), detail=reading.detail or "no detail", open=opened)
 
 
 def installation() -> str:
-    """Which installation of the readers this is: its version, and where it lies."""
+    """Identify this installation of the readers: its version and location."""
     return f"{__version__} in {os.path.dirname(os.path.realpath(__file__))}"

@@ -1,4 +1,4 @@
-"""Cuts paper.md into segments that cover every character exactly once, each with its kind and its use for planning."""
+"""Split paper.md into segments that cover every character exactly once, with kind and relevance for planning."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RELEVANCE = {
     "method": 1.0, "algorithm": 1.0, "experiment": 0.9, "appendix": 0.7, "abstract": 0.6, "introduction": 0.4,
     "other": 0.5, "conclusion": 0.3, "front": 0.2, "related": 0.2, "references": 0.1,
 }  # fmt: skip
-# In the order in which they are tried: "Experimental setup of the method" is an experiment.
+# in the order of matching: "Experimental setup of the method" is an experiment
 _KINDS = (
     ("abstract", r"abstract|zusammenfassung|초록"),
     ("references", r"\breferences\b|bibliography|literatur|参考文献|참고문헌|acknowledge?ment"),
@@ -29,7 +29,7 @@ _KINDS = (
 
 
 def kind_of_title(title: str, *, in_appendix: bool) -> str:
-    """The kind of a section, by its title."""
+    """Classify a section by its title."""
     for kind, pattern in _KINDS:
         if re.search(pattern, title, re.IGNORECASE):
             return "appendix" if in_appendix and kind != "references" else kind
@@ -37,7 +37,7 @@ def kind_of_title(title: str, *, in_appendix: bool) -> str:
 
 
 def segments_of(text: str, outline: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """document_index.json without its `files`, and the text of each segment file by path."""
+    """Return document_index.json without `files`, and the text of each segment file by path."""
     rows: list[dict[str, Any]] = []
     texts: dict[str, str] = {}
     for section, start, end in _section_spans(text, outline["sections"]):
@@ -63,7 +63,7 @@ def _section_spans(text: str, sections: list[dict[str, Any]]) -> list[tuple[dict
         if section["level"] == 1:
             top_kind = kind
         elif kind == "other":
-            # a subsection whose heading says nothing is what its section is
+            # a subsection with an unspecific heading has the kind of its section
             kind = top_kind
         references_seen = references_seen or kind == "references"
         stretches.append(({**section, "kind": kind}, section["start"], section["end"]))
@@ -71,11 +71,10 @@ def _section_spans(text: str, sections: list[dict[str, Any]]) -> list[tuple[dict
 
 
 def _split_span(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Cuts a long stretch at the last empty line, else the last line end, before the limit."""
     pieces = []
     while end - start > LONGEST:
         window = text[start : start + LONGEST]
-        # an empty line is the best place to cut, the end of a line the next best
+        # an empty line is the best place to cut, a line end the next best
         cut = max(window.rfind("\n\n") + 2, 2)
         cut = cut if cut > LONGEST // 4 else max(window.rfind("\n") + 1, 1)
         cut = cut if cut > LONGEST // 4 else LONGEST

@@ -1,9 +1,8 @@
-"""Reads Markdown and plain text: what a person wrote by hand, as it stands."""
+"""Read Markdown and plain text, such as notes, drafts and RFCs."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -16,7 +15,8 @@ from pipeline.base.plain_yaml import parse_yaml
 _FRONT = re.compile(r"\A---\n((?:[A-Za-z_][\w-]*:[^\n]*\n|[ \t-][^\n]*\n)+)---\n")
 _GIVEN_TITLE = re.compile(r"^title:[ \t]*(.+?)[ \t]*$", re.MULTILINE)
 _NAME_KEYS = ("name", "given-names", "given", "surname", "family")
-_PAGE_FOOT = re.compile(r"^\S.*\[Page [0-9]+\]$")
+_PAGE_BREAK = re.compile(r"(?<!\n)\n+\S[^\n]*\[Page [0-9]+\][\n\f]*(?:\S[^\n]* {3}[^\n]*\n+)?")
+"""Foot of a page in a paginated text, such as an RFC, with the running head of the next one."""
 _INDENTED = " " * 3
 _EDGE_HEADING = re.compile(r"[^\W\d_](?:\S| (?! )){0,80}$")
 _CENTRED = re.compile(r" {4,40}[^\W_](?:\S| (?! )){0,80}$")
@@ -31,15 +31,15 @@ _MOST_HIDDEN, _LONGEST_HIDDEN = 200, 300
 
 
 def read_text(content: bytes, *, markdown: bool) -> Reading:
-    """The reading of a Markdown or plain-text file: one page. Raises Unreadable for what is not UTF-8."""
+    """Read a Markdown or plain-text file as one page. Raises Unreadable if it is not UTF-8."""
     try:
         text = content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
-        raise Unreadable(BROKEN, f"it is not UTF-8 text, byte {error.start} is wrong") from error
-    # front matter is no text of the paper, but its title and its authors are kept
+        raise Unreadable(BROKEN, f"it is not UTF-8 text: byte {error.start} is invalid") from error
+    # front matter is not part of the text, but names title and authors
     front = _FRONT.match(text) if markdown else None
     known = _parse_front(front.group(1)) if front else {}
-    body = text[front.end() :] if front else text if markdown else _with_headings(_without_page_breaks(text))
+    body = text[front.end() :] if front else text if markdown else _with_headings(_PAGE_BREAK.sub("\n\n", text))
     match = _TITLE.search(FENCED.sub("", body))
     title = str(known.get("title") or (match.group(1) if match else "")).strip()
     if known.get("title") and match:
@@ -68,7 +68,6 @@ def _parse_front(front: str) -> dict[str, Any]:
 
 
 def _names_in(value: Any) -> Iterator[str]:
-    """The names in `authors` of front matter: one text, or a list of texts and mappings."""
     for author in (
         value if isinstance(value, list) else re.split(r"[,;]\s|\band\b", value) if isinstance(value, str) else ()
     ):
@@ -78,55 +77,42 @@ def _names_in(value: Any) -> Iterator[str]:
 
 
 def read_markdown_input(source: InputFile) -> Reading:
-    """The reading of a Markdown file (InputKind.reader)."""
+    """Read a Markdown file (InputKind.reader)."""
     return read_text(source.content(), markdown=True)
 
 
 def read_text_input(source: InputFile) -> Reading:
-    """The reading of a plain-text file (InputKind.reader)."""
+    """Read a plain-text file (InputKind.reader)."""
     return read_text(source.content(), markdown=False)
 
 
 def read_requirement_input(source: InputFile) -> Reading:
-    """The reading of a requirement in plain words (InputKind.reader)."""
+    """Read a requirement in plain words (InputKind.reader)."""
     return read_requirement(source.content())
 
 
 def _without_comments(body: str) -> tuple[str, list[str]]:
-    """The text without HTML comments, which no reader of the page sees, and their words; in fences they are code."""
-    kept: list[str] = []
+    """Remove HTML comments outside fences, and return their words as hidden text."""
+    result: list[str] = []
     hidden: list[str] = []
     position = 0
     for fence in [*FENCED.finditer(body), None]:
         stretch = body[position : fence.start() if fence else len(body)]
         words = (" ".join(match.group(1).split())[:_LONGEST_HIDDEN] for match in _COMMENT.finditer(stretch))
         hidden += [word for word in words if any(map(str.isalnum, word)) and not _OWN_MARK.fullmatch(word)]
-        kept += [_COMMENT.sub("", stretch), fence.group() if fence else ""]
+        result += [_COMMENT.sub("", stretch), fence.group() if fence else ""]
         position = fence.end() if fence else len(body)
-    return "".join(kept), hidden
+    return "".join(result), hidden
 
 
 def read_requirement(content: bytes) -> Reading:
-    """The reading of a requirement in plain words. Its title is its first sentence, or as much of it as a title holds."""
+    """Read a requirement in plain words. Its title is its first sentence, cut to the length of a title."""
     reading = read_text(content, markdown=True)
     first = re.split(r"(?<=[.!?])\s|\n|[。！？]", reading.pages[0].strip(), maxsplit=1)[0].rstrip(".!?")
     title = (
         first if len(first) <= _LONGEST_TITLE else first[:_LONGEST_TITLE].rpartition(" ")[0] or first[:_LONGEST_TITLE]
     )
     return replace(reading, reader="requirement 1", title=title or None)
-
-
-def _without_page_breaks(text: str) -> str:
-    """Remove the page feet of a paginated text, such as an RFC, and the running head behind each."""
-    lines = text.replace("\f", "\n").split("\n")
-    feet = [index for index, line in enumerate(lines) if _PAGE_FOOT.match(line)]
-    if len(feet) < 2:
-        return text
-    heads = [next((at for at in range(foot + 1, len(lines)) if lines[at].strip()), foot) for foot in feet]
-    [(usual, count)] = Counter(lines[head] for head in heads).most_common(1)
-    dropped = {*feet, *(head for head in heads if count > 1 and lines[head] == usual)}
-    kept = "\n".join(line for index, line in enumerate(lines) if index not in dropped)
-    return re.sub(r"\n{4,}", "\n\n", kept)
 
 
 def _with_headings(text: str) -> str:
@@ -136,25 +122,25 @@ def _with_headings(text: str) -> str:
     """
     lines = text.split("\n")
     is_set_in = 2 * sum(line.startswith(_INDENTED) for line in lines) > sum(bool(line.strip()) for line in lines)
-    kept: list[str] = []
+    result: list[str] = []
     for index, line in enumerate(lines):
         before = lines[index - 1].strip() if index else ""
         after = lines[index + 1] if index + 1 < len(lines) else ""
         alone = not before and not after.strip() and not line.rstrip().endswith((".", ",", ";"))
         match = _NUMBERED.match(line.lstrip() if is_set_in else line)
         if _SETEXT.match(after) and line.strip() and not before:
-            kept.append(("# " if after.startswith("=") else "## ") + line.strip())
-        elif _SETEXT.match(line) and kept and kept[-1].startswith("#"):
+            result.append(("# " if after.startswith("=") else "## ") + line.strip())
+        elif _SETEXT.match(line) and result and result[-1].startswith("#"):
             continue
         elif match and alone and (line[:1].strip() or "." in match.group(1)):
-            kept.append(f"{'#' * (match.group(1).count('.') + 2)} {line.strip()}")
+            result.append(f"{'#' * (match.group(1).count('.') + 2)} {line.strip()}")
         elif is_set_in and alone and _EDGE_HEADING.match(line):
-            kept.append(f"## {line.strip().rstrip(':')}")
-        elif is_set_in and alone and not any(row.startswith("#") for row in kept) and _CENTRED.match(line):
-            kept.append(f"# {line.strip()}")
+            result.append(f"## {line.strip().rstrip(':')}")
+        elif is_set_in and alone and not any(row.startswith("#") for row in result) and _CENTRED.match(line):
+            result.append(f"# {line.strip()}")
         else:
-            kept.append(line)
-    return _with_fenced_tables("\n".join(kept))
+            result.append(line)
+    return _with_fenced_tables("\n".join(result))
 
 
 def _with_fenced_tables(text: str) -> str:

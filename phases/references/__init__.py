@@ -1,8 +1,8 @@
-"""Other people's code: finds what a paper stands on, fetches it, indexes it and searches it. No model decides anything here.
+"""Find the code that a paper builds on, fetch it, index it and search it. No model decides anything here.
 
 `find` reads the bibliography and the links of a paper, `lookup` asks services for more, `fetch` takes repositories without
-running anything of them, `parse` and `index` say what they hold, `relate` compares that with a plan, `search` answers questions.
-Of the rest of the project the package needs `pipeline.base` alone; its phases hand it git, in a sandbox.
+running them, `parse` and `index` describe their content, `relations` compares that with a plan, `search` answers queries.
+README.md shows how to call it. The package needs only `pipeline.base`; its phases pass in git, in a sandbox.
 """
 
 __all__ = [

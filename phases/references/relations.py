@@ -1,4 +1,4 @@
-"""How the fetched code helps a plan: which files are near to which planned file, how near, and why."""
+"""Relate fetched files to planned files: which help, how much, and why."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from phases.references.index.build import with_cache_for_reading
 from phases.references.index.cache import Cache
-from phases.references.index.rebuild_cache import with_cache_for_reading
 from phases.references.parse.terms import first_spellings, fold_name, words_of
 from phases.references.search import FileHit, code_base_of, rank_pieces, rarity_of
 from pipeline.base.logs import logger
+from pipeline.base.workers import UNCONFINED, WorkerStart
 
 MOST_OF_ONE, MOST = 3, 8
-"""Files of one repository, and of all, that a planned file is given."""
+"""Files of one repository, and of all repositories, for one planned file."""
 LEAST = 0.2
 NAMES, PATH, TERMS = 0.45, 0.15, 0.40
-"""What counts, of 1: names of the interface that the file defines, words of its path, rare words of the purpose that it has."""
+"""Weights, 1 in total: defined names of the interface, path words, rare words of the purpose."""
 LEAN = 0.3
-"""How much of the whole depends on whether the paper leans on the repository."""
+"""Share of the confidence that depends on how much the paper relies on the repository."""
 _STRONG_TERMS = 0.6
-"""The share of the rare words, by rarity, that one piece of code has where it is about the very thing."""
+"""Share of the rare words, by rarity, that a piece about the same thing contains."""
 _LEANS = {"own": 1.0, "basis": 1.0, "cited": 0.6, "found": 0.4, "mentioned": 0.3}
 _LEAN_WORDS = {
     "own": "it is the paper's own code",
@@ -32,14 +33,14 @@ _LEAN_WORDS = {
 _GIVEN = "you gave the repository as one to work from"
 _LOOKED_AT = 40
 _BESIDE = 0.5
-"""What a word of a requirement counts beside one of the planned file's own."""
+"""Weight of a requirement's word relative to a word of the planned file itself."""
 _FEW_WORDS = 8
-"""Where fewer words are looked for, having them says less."""
+"""With fewer search words than this, matches count less."""
 _SHOWN = 5
 
 
 class _Features(NamedTuple):
-    """What makes a file near to a planned one; each is from 0 to 1."""
+    """Features of a file for a planned file, each from 0 to 1."""
 
     names: float
     path: float
@@ -50,7 +51,7 @@ class _Features(NamedTuple):
     path_words: tuple[str, ...]
     shared: tuple[str, ...]
     asked: int
-    """How many rare words were looked for."""
+    """Number of rare words searched for."""
 
 
 class _Defined(NamedTuple):
@@ -80,12 +81,11 @@ def relate_repositories(
     sections: Mapping[str, Sequence[str]] | None = None,
     code_base: str | None = None,
     cache_directory: str = "",
-    digests: Mapping[str, str] | None = None,
+    start: WorkerStart = UNCONFINED,
 ) -> tuple[list[dict[str, Any]], dict[str, NearbyRequirements]]:
-    """The relations of index.json, and for each repository by name the requirements that stand beside a citation of it.
+    """Return the relations of index.json, and by repository the requirements near its citations.
 
-    `sections` gives the number and title of each section of outline.json by its id: citations name the one, plans the others.
-    `digests`: of the documents in `into`, by their file names, where index.json does not have them yet.
+    `sections` gives the number and title of each section by its id: citations use ids, plans use numbers and titles.
     """
     repositories = [add_paper_references(row, references) for row in repositories]
     near = {row["name"]: requirements_near(plan, row, references, sections or {}) for row in repositories}
@@ -95,9 +95,9 @@ def relate_repositories(
         return [], near
 
     def all_related(cache: Cache) -> list[dict[str, Any]]:
-        return [row for one in planned for row in _relate_file(cache, one, repositories, references)]
+        return [row for planned_file in planned for row in _relate_file(cache, planned_file, repositories, references)]
 
-    relations = with_cache_for_reading(into, fetched, cache_directory, all_related, digests)
+    relations = with_cache_for_reading(into, fetched, all_related, cache_directory, start)
     logger.info("{} relations to {} planned files", len(relations), len(planned))
     for row in relations:
         logger.debug("{file} <- {repository}/{reference}: {kind}, {confidence} ({why})", **row)
@@ -116,11 +116,11 @@ def _relate_file(
     }
     for repository in repositories:
         lean = _lean_of(repository, references)
-        found = (
+        relations = (
             _relation_row(planned, repository, best, features)
             for best, features in _find_candidates(cache, planned, rarity, str(repository["name"]), lean)
         )
-        rows += sorted((row for row in found if row["confidence"] >= LEAST), key=_sort_key)[:MOST_OF_ONE]
+        rows += sorted((row for row in relations if row["confidence"] >= LEAST), key=_sort_key)[:MOST_OF_ONE]
     return sorted(rows, key=_sort_key)[:MOST]
 
 
@@ -131,25 +131,27 @@ def _sort_key(row: Mapping[str, Any]) -> tuple[float, str, str]:
 def _lean_of(repository: Mapping[str, Any], references: Mapping[str, Any]) -> float:
     """By what the repository is to the paper, and by the score that the references gave it."""
     scores = [float(row["score"]) for row in references["repositories"] if row["url"] in repository["urls"]]
-    said = _LEANS.get(repository["role"], 0.3)
-    return (said + max(scores)) / 2 if scores else said
+    weight = _LEANS.get(repository["role"], 0.3)
+    return (weight + max(scores)) / 2 if scores else weight
 
 
 def _find_candidates(
     cache: Cache, planned: PlannedFile, rarity: Mapping[str, float], repository: str, lean: float
 ) -> Iterator[tuple[_BestPlace, _Features]]:
-    """Every file that defines a name of the interface, or is among the best for the words, with its features."""
+    """Yield every file that defines a name of the interface or ranks high for the words, with its features."""
     defined = _definitions(cache, planned, repository)
     pieces: dict[int, list[FileHit]] = {}
-    for found in rank_pieces(cache, planned.query, repository, _LOOKED_AT):
-        pieces.setdefault(found.file, []).append(found)
+    for hit in rank_pieces(cache, planned.query, repository, _LOOKED_AT):
+        pieces.setdefault(hit.file, []).append(hit)
     for file in dict.fromkeys((*defined, *pieces)):
         path, language = cache.place(file)
         if is_test_path(path) and not planned.is_test:
             continue
         shared, best = _best_piece(cache, pieces.get(file, ()), rarity)
         words = sorted(planned.path_words & words_of_path(path))
-        names = {one.name: planned.names[one.name] * one.rare for one in defined.get(file, ())}
+        names = {
+            definition.name: planned.names[definition.name] * definition.rare for definition in defined.get(file, ())
+        }
         share = sum(rarity[word] for word in shared) / (sum(rarity.values()) or 1.0)
         terms = share * min(1.0, len(rarity) / _FEW_WORDS)
         features = _Features(
@@ -168,15 +170,15 @@ def _find_candidates(
 
 def _definitions(cache: Cache, planned: PlannedFile, repository: str) -> dict[int, list[_Defined]]:
     """By file: the names of the interface that it defines."""
-    found: dict[int, list[_Defined]] = {}
+    definitions: dict[int, list[_Defined]] = {}
     for name in planned.names:
         rows = cache.defining(name, repository)
         for file, parent, spelled, line in rows:
-            here = found.setdefault(file, [])
+            here = definitions.setdefault(file, [])
             if all(name != other.name for other in here):
                 symbol = f"{parent}.{spelled}" if parent else spelled
                 here.append(_Defined(name, symbol, line, 1 / (1 + math.log2(len(rows)))))
-    return found
+    return definitions
 
 
 def _best_piece(
@@ -214,7 +216,7 @@ def _relation_row(
 
 
 def _confidence_of(planned: PlannedFile, features: _Features) -> float:
-    """A planned file that names no interface is judged by the rest."""
+    """Return the confidence of a relation; a planned file without an interface is judged by path and words."""
     names = NAMES if planned.names else 0.0
     near = (names * features.names + PATH * features.path + TERMS * features.terms) / (names + PATH + TERMS)
     return round(min(1.0, near * (1 - LEAN + LEAN * features.lean)), 2)
@@ -263,11 +265,11 @@ _UTILITY = frozenset(
 
 
 class PlannedFile(NamedTuple):
-    """What is looked for."""
+    """One planned file, as search terms."""
 
     path: str
     names: dict[str, float]
-    """Names of its interface, folded, with what each is worth: one that every project has says little."""
+    """Folded names of its interface with their weights; names that every project has weigh little."""
     spelled: dict[str, str]
     """The same names as the plan spells them."""
     path_words: frozenset[str]
@@ -280,14 +282,17 @@ class PlannedFile(NamedTuple):
 
 
 def files_of_plan(plan: Mapping[str, Any]) -> list[PlannedFile]:
-    """The files of a plan for which there is something to look for."""
+    """Return the files of a plan that give search terms."""
     texts = {row["id"]: str(row["text"]) for row in plan["requirements"]}
-    rows = [(row, [texts.get(one, "") for one in row.get("implements", ())]) for row in plan["file_structure"]]
+    rows = [
+        (row, [texts.get(requirement, "") for requirement in row.get("implements", ())])
+        for row in plan["file_structure"]
+    ]
     return [_planned_file(row, asked) for row, asked in rows if row.get("interface") or any(asked)]
 
 
 def words_of_path(path: str) -> frozenset[str]:
-    """The words of a file's own name and of the folder that it is in, without what every path has."""
+    """Return the words of a file's name and directory, without common ones."""
     folder, name = posixpath.split(path)
     words = words_of(name.rpartition(".")[0] or name) or []
     near = words_of(posixpath.basename(folder)) if name.startswith("__") else []
@@ -295,13 +300,13 @@ def words_of_path(path: str) -> frozenset[str]:
 
 
 def is_test_path(path: str) -> bool:
-    """Whether a file is a test or belongs to tests."""
+    """Return whether a file is a test or belongs to tests."""
     words = set(re.split(r"[/_.\-]", path.lower()))
     return not words.isdisjoint(("test", "testing", "conftest")) or "/tests/" in f"/{path.lower()}"
 
 
 def is_utility(path: str) -> bool:
-    """Whether a file's name, or its folder's, says that it helps the method rather than is one."""
+    """Return whether a file's name or directory marks it as a helper rather than a part of the method."""
     folder, name = posixpath.split(path)
     return not _UTILITY.isdisjoint((*words_of(name.rpartition(".")[0]), *words_of(posixpath.basename(folder))))
 
@@ -318,8 +323,8 @@ def _planned_file(row: Mapping[str, Any], asked: list[str]) -> PlannedFile:
 
 
 def _declared_name(line: str) -> str:
-    found = _DECLARED.search(line)
-    return (found[1] or found[2]) if found else ""
+    match = _DECLARED.search(line)
+    return (match[1] or match[2]) if match else ""
 
 
 def _name_weight(name: str) -> float:
@@ -335,7 +340,7 @@ _SHARED_WORDS = 2
 
 
 class NearbyRequirements(NamedTuple):
-    """The requirements that stand beside a citation of a repository, and why, in words."""
+    """Requirements near a citation of a repository, with the reason in words."""
 
     requirements: tuple[str, ...]
     why: str
@@ -351,27 +356,29 @@ def requirements_near(
 
     `sections`: the number and the title of each section by its id.
     """
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for label, citation in _citations_of(repository, references):
         for requirement in plan["requirements"]:
-            if requirement["id"] not in found and (how := _how_near(requirement, citation, sections)):
-                found[requirement["id"]] = f"{label} {how} {requirement['id']}"
+            if requirement["id"] not in reasons and (how := _how_near(requirement, citation, sections)):
+                reasons[requirement["id"]] = f"{label} {how} {requirement['id']}"
     return NearbyRequirements(
-        tuple(row["id"] for row in plan["requirements"] if row["id"] in found), "; ".join(list(found.values())[:5])
+        tuple(row["id"] for row in plan["requirements"] if row["id"] in reasons), "; ".join(list(reasons.values())[:5])
     )
 
 
 def _citations_of(
     repository: Mapping[str, Any], references: Mapping[str, Any]
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Where the paper cites what a repository belongs to, or names the repository itself; not where it lists references."""
+    """Yield the places that cite a repository's references or name the repository, outside of the reference list."""
     wanted = set(repository.get("references", ()))
     for row in references["references"]:
         if row["id"] in wanted:
-            yield from ((f"{row['id']} is cited", one) for one in row["citations"] if one["where"] != "reference")
+            yield from (
+                (f"{row['id']} is cited", mention) for mention in row["citations"] if mention["where"] != "reference"
+            )
     for row in references["repositories"]:
         if row["url"] in repository["urls"]:
-            yield from (("it is named", one) for one in row["mentions"] if one["where"] != "reference")
+            yield from (("it is named", mention) for mention in row["mentions"] if mention["where"] != "reference")
 
 
 def _how_near(
@@ -385,7 +392,7 @@ def _how_near(
         return None
     named = {" ".join(str(name).split()).casefold() for name in sections.get(citation["section"] or "", ()) if name}
     if str(source.get("section") or "").casefold() in {*named, str(citation["section"] or "").casefold()} - {""}:
-        return "beside"
+        return "next to"
     if named:
         return None  # another section, for sure
     shared = {word for word in ours + words_of(requirement["text"]) if len(word) >= _TELLING}.intersection(theirs)
@@ -404,12 +411,12 @@ _FOLDER = "folder:"
 
 
 def is_user_given(repository: Mapping[str, Any]) -> bool:
-    """Whether the user gave it as a folder."""
+    """Return whether the repository is a directory of the user's."""
     return str(repository["url"]).startswith(_FOLDER)
 
 
 def add_paper_references(repository: Mapping[str, Any], references: Mapping[str, Any]) -> dict[str, Any]:
-    """A folder with the references of the one repository that the paper names like it; all others as they are."""
+    """Return a repository with its addresses; a user's directory gets those of the only linked repository with its name."""
     # a folder has no address: only its name can say which of the paper's repositories it is
     if not is_user_given(repository):
         return {**repository, "urls": [repository["url"]]}
@@ -422,5 +429,5 @@ def add_paper_references(repository: Mapping[str, Any], references: Mapping[str,
 
 
 def _repository_name(url: str) -> str:
-    """The repository's own name in an address, as a clone of it is called."""
+    """Return the last part of an address without `.git`."""
     return url.rstrip("/").rpartition("/")[2].removesuffix(".git").casefold()

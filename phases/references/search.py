@@ -1,4 +1,4 @@
-"""Search over the fetched code: names first where the query is one, words ranked by BM25 and then by what they cover."""
+"""Search the fetched code: by name if the query is one, otherwise by words, ranked with BM25 and then by coverage."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from collections.abc import Mapping, Sequence
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any, NamedTuple
 
+from phases.references.index.build import with_cache_for_reading
 from phases.references.index.cache import CHUNK, Cache
-from phases.references.index.rebuild_cache import with_cache_for_reading
 from phases.references.index.sources import FetchedRepository
 from phases.references.parse.file_kinds import BINARY, HEAD, language_of, why_left_out
 from phases.references.parse.model import Piece
 from phases.references.parse.source_code import text_of
 from phases.references.parse.terms import fold_name, words_of
 from pipeline.base.errors import PipelineError
+from pipeline.base.workers import UNCONFINED, WorkerStart
 
 LONGEST_QUERY = 2000
 MOST_HITS = 100
@@ -57,42 +58,43 @@ def search_code(
     limit: int = 10,
     code_base: str | None = None,
     cache_directory: str = "",
+    start: WorkerStart = UNCONFINED,
 ) -> list[Hit]:
-    """The best places for a query, best first; none is an empty list. `code_base` lies beside `into` if not given."""
+    """Return the best places for a query, best first. `code_base` is next to `into` by default."""
     query, limit = query[:LONGEST_QUERY], max(0, min(limit, MOST_HITS))
     fetched = code_base if code_base is not None else code_base_of(into)
     if not query.strip() or not limit:
         return []
-    found = with_cache_for_reading(
-        into, fetched, cache_directory, lambda cache: _find_hits(cache, query, repository, limit)
+    hits = with_cache_for_reading(
+        into, fetched, lambda cache: _find_hits(cache, query, repository, limit), cache_directory, start
     )
-    folders = {hit.repository: FetchedRepository(fetched, hit.repository) for hit, _, _ in found}
+    folders = {hit.repository: FetchedRepository(fetched, hit.repository) for hit, _, _ in hits}
     words = set(words_of(query))
     return [
         _add_excerpt(hit, folders[hit.repository].read(hit.path, digest), language, words)
-        for hit, digest, language in found
+        for hit, digest, language in hits
     ]
 
 
 def code_base_of(into: str) -> str:
-    """Where the code lies that an indexes folder is about."""
+    """Return the directory of the code that an indexes directory describes."""
     return os.path.join(os.path.dirname(os.path.abspath(into)), "code_base")
 
 
 def _find_hits(cache: Cache, query: str, repository: str | None, limit: int) -> list[tuple[Hit, str, str]]:
-    """Hits without excerpt, each with its file's digest and language."""
+    """Return hits without excerpt, each with its file's digest and language."""
     name = name_asked(query)
     hits = find_symbols(cache, name, repository, limit) if name else []
-    places = {(one.file, one.hit.line) for one in hits}
-    for one in rank_pieces(cache, query, repository, limit) if len(hits) < limit else []:
-        if (one.file, one.hit.line) not in places:
-            signature = cache.signature(one.file, one.hit.line, one.hit.kind)
-            hits.append(one._replace(hit=one.hit._replace(signature=signature)))
-    return [(one.hit, *cache.content(one.file)) for one in hits[:limit]]
+    places = {(ranked.file, ranked.hit.line) for ranked in hits}
+    for ranked in rank_pieces(cache, query, repository, limit) if len(hits) < limit else []:
+        if (ranked.file, ranked.hit.line) not in places:
+            signature = cache.signature(ranked.file, ranked.hit.line, ranked.hit.kind)
+            hits.append(ranked._replace(hit=ranked.hit._replace(signature=signature)))
+    return [(ranked.hit, *cache.content(ranked.file)) for ranked in hits[:limit]]
 
 
 def _add_excerpt(hit: Hit, data: bytes | None, language: str, words: set[str]) -> Hit:
-    """The hit with its excerpt; of a text, or of what is between functions, from the line on that says most."""
+    """Return the hit with its excerpt; for text and module code, from the line with most of the words."""
     if data is None:
         return hit._replace(excerpt="(the file changed since it was fetched)")
     lines = text_of(language, data)[0].split("\n")
@@ -121,9 +123,9 @@ AND (?3 IS NULL OR f.repository = ?3)
 ORDER BY s.name != ?4, length(s.name), s.kind IN ('variable', 'field'), length(f.path), f.path, s.line LIMIT 300
 """
 _STEM = "rtrim(f.path, replace(f.path, '.', ''))"
-"""A path up to its last dot, with it: all that is no dot goes from its end."""
+"""SQL for a path up to and including its last dot."""
 _WHOLE = f"rtrim('.' || lower(replace({_STEM}, '/', '.')) || lower(s.parent), '.')"
-"""What a symbol stands in, its module first: `.net.model.encoder`."""
+"""SQL for the qualified scope of a symbol with its module: `.net.model.encoder`."""
 _SAME = _ASKED + "WHERE s.folded = ?1 AND s.folded = ?2" + _LIMITED
 _INSIDE = _ASKED + f"WHERE s.folded = ?1 AND substr({_WHOLE}, -length(?2)) = ?2" + _LIMITED
 _LONGER = _ASKED + "WHERE s.folded > ?1 AND s.folded < ?2" + _LIMITED
@@ -133,13 +135,13 @@ _SMALL = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
 def name_asked(query: str) -> str | None:
-    """The name that a query consists of (`Encoder.forward`, `net::Layer`, `get_loss()`); None where it is more than one word."""
+    """Return the name that a query consists of (`Encoder.forward`, `net::Layer`, `get_loss()`); None for other queries."""
     query = query.strip()
     return query.removesuffix("()") if len(query) <= 200 and _NAME.fullmatch(query) else None
 
 
 def find_symbols(cache: Cache, name: str, repository: str | None, limit: int) -> list[FileHit]:
-    """Symbols of this name, then without regard to case; then, half of the list at most, those that are near to it.
+    """Return symbols with this name, then other spellings, then similar names for at most half of the list.
 
     Near is a name that begins with it or holds it, and of `Encoder.forward` what else is called `forward`.
     """
@@ -162,9 +164,9 @@ def find_symbols(cache: Cache, name: str, repository: str | None, limit: int) ->
 
 
 def _named_symbol(row: tuple[Any, ...], tier: int) -> FileHit:
-    """Tier 0 is the very name, 1 another spelling, 2 one that stands elsewhere than asked or begins with it, 3 one that holds it.
+    """Return a hit. Tier 0: the exact name; 1: another spelling; 2: another scope, or a prefix; 3: a name that contains it.
 
-    Each stands above all that is found by words, which score 2.25 at most.
+    All score higher than hits by words, which score at most 2.25.
     """
     file, repository, path, kind, name, line, end, signature, parent = row
     whole = f"{parent}.{name}" if parent else name
@@ -185,14 +187,15 @@ def _symbol_order(one: FileHit) -> tuple[object, ...]:
 
 
 WEIGHTS = (5.0, 0.5, 1.0, 1.0)
-"""What a word counts in names, documentation, body and path. Documentation is long where it is there at all, and counts less."""
+"""BM25 weights of names, documentation, body and path. Documentation is long, and counts less."""
 NAMED, COVERED, WHOLE = 0.6, 0.4, 0.25
-"""What counts beside BM25 (the best piece has 1): the share of its name that was asked for, the share of the query (by rarity)
-that its code covers, and being a function."""
+"""Weights next to BM25, whose best piece has 1: the share of the name in the query, the share of the query (by rarity) in the
+code, and being a function.
+"""
 _SECOND_LOOK = 60
 _MOST_WORDS = 32
 _COMMON = 0.2
-"""A word that stands in so many of the pieces costs time and tells little; it is left out where three others are left."""
+"""A word in more than this share of the pieces is dropped if three others remain: it costs time and says little."""
 _FEW = 3
 _STOP = frozenset(
     words_of(
@@ -209,7 +212,7 @@ ORDER BY score DESC, f.repository, f.path, words.rowid LIMIT ?7
 
 
 def rank_pieces(cache: Cache, query: str, repository: str | None, limit: int) -> list[FileHit]:
-    """The best pieces for a query in words; none of its characters is syntax."""
+    """Return the best pieces for a query in words; it has no syntax."""
     rarity = rarity_of(cache, query)
     if not rarity:
         return []
@@ -217,19 +220,19 @@ def rank_pieces(cache: Cache, query: str, repository: str | None, limit: int) ->
     rows = _first_look(cache, list(rarity), repository, max(limit, _SECOND_LOOK))
     top = max((float(row[-1]) for row in rows), default=0.0) or 1.0
     whole = sum(rarity.values())
-    found = [_ranked_piece(cache.piece(int(row[0])), row, (rarity, whole, top)) for row in rows]
-    return sorted(found, key=lambda one: (-one.hit.score, one.hit.repository, one.hit.path, one.hit.line))[:limit]
+    ranked = [_ranked_piece(cache.piece(int(row[0])), row, (rarity, whole, top)) for row in rows]
+    return sorted(ranked, key=lambda one: (-one.hit.score, one.hit.repository, one.hit.path, one.hit.line))[:limit]
 
 
 def rarity_of(cache: Cache, query: str) -> dict[str, float]:
-    """The telling words of a query, rarest first, with how rare each is among all pieces (0: in none)."""
+    """Return the rare words of a query, rarest first, each with its rarity among all pieces (0: in none)."""
     words = list(dict.fromkeys(words_of(query)))
     telling = [word for word in words if word not in _STOP] or words
     total = max(1, cache.count_of_pieces())
     counts = {word: count for word in telling[:1000] if (count := cache.pieces_with(word))}
     rarest = sorted(counts, key=counts.__getitem__)
-    kept = [word for at, word in enumerate(rarest) if at < _FEW or counts[word] < _COMMON * total]
-    return {word: math.log(1 + (total - counts[word] + 0.5) / (counts[word] + 0.5)) for word in kept[:_MOST_WORDS]}
+    selected = [word for at, word in enumerate(rarest) if at < _FEW or counts[word] < _COMMON * total]
+    return {word: math.log(1 + (total - counts[word] + 0.5) / (counts[word] + 0.5)) for word in selected[:_MOST_WORDS]}
 
 
 def _first_look(cache: Cache, words: Sequence[str], repository: str | None, most: int) -> list[tuple[Any, ...]]:
@@ -246,7 +249,7 @@ def _ranked_piece(piece: Piece, row: Sequence[Any], measures: tuple[Mapping[str,
 
 
 def _score_piece(piece: Piece, rarity: Mapping[str, float], whole: float) -> float:
-    """What counts beside BM25."""
+    """Return the part of the score that does not come from BM25."""
     names = {word for word in piece.names.split() if len(word) > 1}
     code = names | set(piece.body.split())
     named = sum(word in rarity for word in names) / len(names) if names else 0.0
@@ -255,11 +258,11 @@ def _score_piece(piece: Piece, rarity: Mapping[str, float], whole: float) -> flo
 
 
 LONGEST = 60
-"""Lines of one stretch; the rest of it is read on with another question."""
+"""Maximum lines of an excerpt; the rest is read with another request."""
 
 
 class SearchHit(NamedTuple):
-    """A stretch of a file of somebody else."""
+    """Lines of a fetched file with their source and licence."""
 
     repository: str
     file: str
@@ -273,28 +276,37 @@ class SearchHit(NamedTuple):
 
 
 def answer_query(
-    root: str, index: Mapping[str, Any], query: str, repository: str, most: int, cache_directory: str = ""
+    root: str,
+    index: Mapping[str, Any],
+    query: str,
+    repository: str,
+    most: int,
+    cache_directory: str = "",
+    start: WorkerStart = UNCONFINED,
 ) -> list[SearchHit]:
-    """The best answers first. `root` is the task's folder, `index` its indexes/index.json. Raises PipelineError."""
+    """Return the best answers first. `root` is the task's directory, `index` its indexes/index.json. Raises PipelineError."""
     _refuse_unknown(index, repository)
     into = os.path.join(root, "indexes")
-    _refuse_incomplete(into, index, repository, cache_directory)
-    hits = search_code(into, query, repository=repository or None, limit=most, cache_directory=cache_directory)
-    found = []
+    there = with_cache_for_reading(into, code_base_of(into), Cache.repositories, cache_directory, start)
+    _refuse_incomplete(index, repository, there)
+    hits = search_code(
+        into, query, repository=repository or None, limit=most, cache_directory=cache_directory, start=start
+    )
+    answers = []
     why: NotShown | None = None
     for hit in hits:
         try:
             stretch = (hit.line, min(hit.end - hit.line + 1, LONGEST))
-            found.append(_build_answer(root, index, (hit.repository, hit.path), stretch, (hit.kind, hit.name)))
+            answers.append(_build_answer(root, index, (hit.repository, hit.path), stretch, (hit.kind, hit.name)))
         except NotShown as error:
             why = error  # it was changed or taken away since it was indexed; the others are there
-    if why and not found:
+    if why and not answers:
         raise NotShown(f"what matches cannot be shown: {why}") from why
-    return found
+    return answers
 
 
 def read_on(root: str, index: Mapping[str, Any], repository: str, path: str, line: int, most: int) -> SearchHit:
-    """Lines of a file that was fetched. Raises PipelineError where there are none."""
+    """Return lines of a fetched file. Raises PipelineError if there are none."""
     _refuse_unknown(index, repository)
     return _build_answer(root, index, (repository, path), (line, most), ("text", ""))
 
@@ -314,23 +326,22 @@ def _refuse_unknown(index: Mapping[str, Any], repository: str) -> None:
         raise NotShown(f"there is no repository {repository[:100]!r}; there are: {', '.join(names)}")
 
 
-def _refuse_incomplete(into: str, index: Mapping[str, Any], repository: str, cache_directory: str) -> None:
+def _refuse_incomplete(index: Mapping[str, Any], repository: str, there: Sequence[str]) -> None:
     """Nothing found is an answer only where everything was looked at."""
     asked = [row for row in index["repositories"] if not repository or row["name"] == repository]
-    there = with_cache_for_reading(into, code_base_of(into), cache_directory, Cache.repositories)
     lost = [row["name"] for row in asked if row.get("files") and row["name"] not in there]
     if lost:
-        raise NotShown(f"the index of {', '.join(lost)} is gone or damaged; make it anew with: pipeline resume")
+        raise NotShown(f"the index of {', '.join(lost)} is gone or damaged; rebuild it with: pipeline resume")
 
 
 LARGEST_SHOWN = 2 * 2**20
-"""Bytes of text. A notebook may be larger by what is no code in it: outputs, pictures."""
+"""Bytes of text. A notebook may be larger: outputs and pictures are not text."""
 LONGEST_LINE, LONGEST_TEXT = 500, 20_000
-"""Characters: a page of prose may stand on one line, and what is shown is paid for."""
+"""Maximum characters of a line and of a text: prose may be a page per line, and model input costs money."""
 
 
 class NotShown(PipelineError):
-    """Why nothing of a file is shown."""
+    """A file that cannot be shown, with the reason."""
 
 
 class Stretch(NamedTuple):
@@ -366,7 +377,7 @@ def read_lines(code_base: str, repository: str, path: str, line: int, most: int)
 
 
 def _limit_lines(lines: Sequence[str]) -> list[str]:
-    """The first of them, so many as there is room for; one at least."""
+    """Return the first lines that fit, at least one."""
     shown: list[str] = []
     room = LONGEST_TEXT
     for line in lines:
@@ -380,10 +391,10 @@ def _limit_lines(lines: Sequence[str]) -> list[str]:
 
 
 def _indexed_text(path: str, data: bytes) -> str:
-    """The text that the index counts lines in."""
+    """Return the text in which the index counts lines."""
     language = language_of(path, data[:HEAD])
     if language is None or why_left_out(path, len(data), data[:HEAD]) == BINARY:
-        raise NotShown(f"{path} is no text")
+        raise NotShown(f"{path} is not text")
     text = text_of(language, data)[0]
     if len(text) > LARGEST_SHOWN:
         raise NotShown(f"{path} has {len(text):,} characters of text, and nothing over {LARGEST_SHOWN:,} is shown")

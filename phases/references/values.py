@@ -1,4 +1,4 @@
-"""The values that finding, looking up and ranking have in common."""
+"""Values shared by finding, looking up and ranking."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 OWN, BASIS, CITED, MENTIONED, FOUND = "own", "basis", "cited", "mentioned", "found"
-"""What a repository is to a paper: its own code; what it says it builds on; linked in a reference, or elsewhere; looked up."""
+"""Role of a repository: the paper's own code; code that it builds on; linked in a reference or elsewhere; found by a lookup."""
 
 
 NO_NETWORK, BLACKLISTED = "no_network", "blacklist"
 """The cause where the host of a repository could not be found or reached."""
 _LASTING = ("bitbucket.org", "codeberg.org", "github.com", "gitlab.com", "huggingface.co")
-"""Hosts that are there: where one of them is not found, the network is what is missing."""
+"""Hosts that always exist: if one of them is not found, the network is missing."""
 
 
 class Entry(NamedTuple):
@@ -43,26 +43,26 @@ class Mention(NamedTuple):
     """The id of the section in outline.json."""
     page: int
     start: int
-    """The character of paper.md at which it stands; 0 where it stands nowhere in the text."""
+    """Character of paper.md; 0 if it is not in the text."""
     quote: str
-    """The sentence around it, on one line, 300 characters at most."""
+    """The sentence around it, on one line, at most 300 characters."""
 
 
 class Candidate(NamedTuple):
-    """What a lookup says belongs to a reference."""
+    """A repository that a lookup suggests for a reference."""
 
     reference: str
     """The id of the entry."""
     url: str
     service: str
     why: str
-    """In words, for a person: which record matched, and how well."""
+    """The matching record and its agreement, in words."""
     confidence: float
     """0 to 1, computed from how well title, authors and year agree."""
 
 
 def count_fetched(code_base: Mapping[str, Any]) -> str:
-    """How many repositories of code_base.json were had, and why not the others where one reason holds for all; or nothing."""
+    """Return a summary of code_base.json: how many repositories were fetched, and a reason that all others share."""
     had, refused = len(code_base["repositories"]), code_base["refused"]
     if not had + len(refused):
         return ""

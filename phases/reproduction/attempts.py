@@ -1,4 +1,4 @@
-"""Another attempt at the paper's tables: what differs goes back to the agent, and what the agent changed is kept.
+"""Keep the record of further attempts at the paper's tables: what was reported to the agent, and what it changed.
 
 attempts/N/ of a task holds attempt.json (what was told, of which code and cells), results.json (the tables until then), before/
 (the code until then; until it is ended) and changes.diff. It lies outside of results/, because no redo may forget it: a figure
@@ -39,64 +39,64 @@ _MOST_CELLS, _LONGEST_LOG, _LONGEST_TOLD = 60, 1500, 12_000
 _TAG = "paper-tables"
 _BEGIN, _END = "--- log (end of it, untrusted text) ---", "--- end ---"
 WHAT_NEXT = (
-    "Find the cause: where does the code do something else than the paper says? Mend that, with a test that fails without it, "
-    "and say again that you are done. A figure that is written down, and a seed, data or a stopping rule that is chosen so that "
-    "a figure comes out, are no result. Where you find no cause, leave the code as it is and say so: that is an honest answer."
+    "Find the cause: where does the code differ from what the paper says? Fix it, with a test that fails without the fix, and "
+    "say again that you are done. A figure that is written down, or a seed, data or stopping rule chosen to produce it, does "
+    "not count as a result. If you find no cause, leave the code unchanged and say so: that is an honest answer."
 )
 
 
 class Attempt(NamedTuple):
-    """One time that the agent was told of the tables."""
+    """One report of the tables to the agent."""
 
     number: int
     text: str
-    """What it was told."""
+    """Text for the agent."""
     told: tuple[str, ...]
-    """The cells that it was told of, as `place_of` has them: another plan may count them otherwise."""
+    """Cells reported to the agent, as by `place_of`: another plan may number them differently."""
     labels: str
     """The digest of the labels that were held back then; empty: there were none."""
     tree_sha256: str
-    """Of the code that the tables came from: it is told of this code and no other."""
+    """Digest of the code that produced the tables; only this code gets the report."""
     plan_sha256: str
     sentence: str
-    """What the tables were until then."""
+    """Summary of the tables before the attempt."""
     is_over: bool
     changed: tuple[str, ...] = ()
     """The files that it changed; empty until it is over."""
 
     @property
     def changes(self) -> str:
-        """What it changed, as a path in the task."""
+        """The diff of the attempt, as a path in the task."""
         return f"{DIRECTORY}/{self.number}/{CHANGES}"
 
 
 def read_attempts(root: str) -> list[Attempt]:
-    """The attempts of a task, in order. Raises StorageError where the record is damaged."""
+    """Return the attempts of a task, in order. Raises StorageError if the record is damaged."""
     home = os.path.join(root, DIRECTORY)
     numbers = sorted(int(name) for name in os.listdir(home) if name.isdecimal()) if os.path.isdir(home) else []
     # a task may come from a stranger, and nothing is written or removed where a link leads
     for path in (home, *(os.path.join(home, str(number)) for number in numbers)):
         if os.path.islink(path):
-            raise StorageError(f"{path} is a link; attempts are kept in the task itself: remove the link")
+            raise StorageError(f"{path} is a link; attempts must be in the task itself: remove the link")
     return [_read_attempt(home, number) for number in numbers]
 
 
 def open_attempt(root: str) -> Attempt | None:
-    """The attempt that the agent is at, or is to begin."""
-    return next((one for one in read_attempts(root) if not one.is_over), None)
+    """Return the attempt in progress or to be started."""
+    return next((attempt for attempt in read_attempts(root) if not attempt.is_over), None)
 
 
 def begin_attempt(
     root: str, code: str, results: Mapping[str, Any], plan_sha256: str, most: int
 ) -> tuple[Attempt | None, str]:
-    """Keeps the code and the tables, and what the agent is to be told; else why there is no further attempt. Raises StorageError.
+    """Record code, tables and the report for the agent; return why if there is no further attempt. Raises StorageError.
 
-    `code`: the workspace; `most`: so many attempts the user allows for this plan.
+    `code`: the workspace; `most`: the user's limit of attempts for this plan.
     """
     before = read_attempts(root)
     own = [one for one in before if one.plan_sha256 == plan_sha256]
-    told = find_cells(results)
-    if not told and not _failures(results):
+    cells = find_cells(results)
+    if not cells and not _failures(results):
         return None, ""
     if len(own) >= most:
         return (
@@ -104,12 +104,12 @@ def begin_attempt(
             f"attempt {len(own)} of {most} was the last one; more: --reproduce-attempts {most + 1}" if own else "",
         )
     if own and not own[-1].changed:
-        return None, f"attempt {own[-1].number} changed nothing, so there is no other one"
+        return None, f"attempt {own[-1].number} changed nothing, so there is no further attempt"
     number, home = len(before) + 1, os.path.join(root, DIRECTORY)
     text = describe_tables(results, root, len(own) + 1, most)
     row = {
         "text": text,
-        "told": [place_of(cell) for cell in told],
+        "told": [place_of(cell) for cell in cells],
         "labels": digest_labels(os.path.join(root, "held_out")),
         "tree_sha256": tree_digest(Workspace(code)),
         "plan_sha256": plan_sha256,
@@ -132,14 +132,14 @@ def begin_attempt(
 
 
 def end_attempt(root: str, code: str) -> list[Attempt]:
-    """Every attempt, each of them over now: what the one that was open changed is written down. Raises StorageError."""
+    """Return all attempts after ending the open one and writing its diff. Raises StorageError."""
     attempt = open_attempt(root)
     if attempt is None:
         return read_attempts(root)
     home = os.path.join(root, DIRECTORY, str(attempt.number))
     kept = os.path.join(home, _BEFORE)
     try:
-        before = {found.path: read_beneath(kept, found.path, _LARGEST_CODE) for found in walk_files(kept)}
+        before = {entry.path: read_beneath(kept, entry.path, _LARGEST_CODE) for entry in walk_files(kept)}
     except OSError as error:
         raise storage_error("read", kept, error) from error
     write_durable(os.path.join(home, CHANGES), "".join(_compare(before, _read_code(code))).encode("utf-8", "replace"))
@@ -148,7 +148,7 @@ def end_attempt(root: str, code: str) -> list[Attempt]:
 
 
 def find_cells(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The cells that an agent could do something about: they differ, are suspect, or its code gave nothing for them."""
+    """Return the cells that an agent could improve: different, suspect, or without a result."""
     unable = {row["name"] for row in results["experiments"] if row["status"] == NOT_RUN}  # data or a sandbox is missing
     return [
         cell
@@ -163,17 +163,17 @@ def _is_without_figure(cell: Mapping[str, Any]) -> bool:
 
 
 def place_of(cell: Mapping[str, Any]) -> str:
-    """Where a figure stands in the paper."""
+    """Return where a figure is in the paper."""
     return one_line(", ".join(filter(None, (cell["table"], cell["row"], cell["column"], cell.get("unit", "")))))
 
 
 def told_cells(attempts: Iterable[Attempt], labels: str) -> dict[str, int]:
-    """The cells that an agent was told of with these labels held back, and in which attempt it was first."""
+    """Return the cells reported to an agent with these labels held back, each with its first attempt."""
     found: dict[str, int] = {}
-    for one in attempts:
-        if one.labels == labels:
-            for name in one.told:
-                found.setdefault(name, one.number)
+    for attempt in attempts:
+        if attempt.labels == labels:
+            for name in attempt.told:
+                found.setdefault(name, attempt.number)
     return found
 
 
@@ -192,7 +192,7 @@ def digest_labels(held_out: str) -> str:
 
 
 def describe_tables(results: Mapping[str, Any], root: str, number: int, most: int) -> str:
-    """What the agent is told of the tables. Of figures on labels that are held back it learns that they differ, and no value."""
+    """Return the tables as reported to the agent; for figures on held-back labels only that they differ."""
     cells, told = results["cells"], find_cells(results)
     agree = sum(cell["agrees"] == YES and cell["verdict"] != SUSPECT for cell in cells)
     first = (
@@ -206,12 +206,12 @@ def describe_tables(results: Mapping[str, Any], root: str, number: int, most: in
         *(f"experiments: {one_line(fault, 300)}" for fault in results["faults"][:8]),
         *(_describe_failure(row, root) for row in _failures(results)[:4]),
     ]
-    said = (
+    text = (
         bound_text("\n".join(lines), _LONGEST_TOLD)
         .replace(f"<{_TAG}", f"<\\{_TAG}")
         .replace(f"</{_TAG}", f"<\\/{_TAG}")
     )
-    return f'<{_TAG} attempt="{number}" of="{most}">\n{said}\n{WHAT_NEXT}\n</{_TAG}>'
+    return f'<{_TAG} attempt="{number}" of="{most}">\n{text}\n{WHAT_NEXT}\n</{_TAG}>'
 
 
 def _failures(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -259,22 +259,22 @@ def _read_attempt(home: str, number: int) -> Attempt:
 
 
 def _files_of(changes: str) -> tuple[str, ...]:
-    """The files that a diff of ours is about."""
+    """Return the paths in one of our diffs."""
     return tuple(line.removeprefix("diff ") for line in changes.split("\n") if line.startswith("diff "))
 
 
 def _read_code(code: str) -> dict[str, bytes]:
-    """The files of a workspace; those that are too large to be compared stand by their digest."""
-    workspace, found = Workspace(code), dict[str, bytes]()
+    """Return the files of a workspace; large ones are represented by their digest."""
+    workspace, contents = Workspace(code), dict[str, bytes]()
     for row in workspace.digests():
         if row.path.startswith(".pipeline/"):
             continue
         try:
             small = row.sha256 is not None and row.bytes <= _LARGEST_CODE
-            found[row.path] = workspace.read_bytes(row.path) if small else f"sha256 {row.sha256}\n".encode()
+            contents[row.path] = workspace.read_bytes(row.path) if small else f"sha256 {row.sha256}\n".encode()
         except WorkspaceError:
             continue
-    return found
+    return contents
 
 
 def _compare(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""The paper's figures beside ours: how far they are apart, how far they may be, and what can be concluded from it."""
+"""Compare the paper's figures with ours: the difference, the tolerance, and the verdict."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _CELL = re.compile(rf"({_NUMBER}) ?%?(?: ?(?:±|\+/?-|\\pm) ?({_NUMBER})| ?\(({_
 
 
 class Figure(NamedTuple):
-    """What a cell of the paper says."""
+    """A cell of the paper."""
 
     value: float
     spread: float | None
-    """What stands behind its ±."""
+    """Spread after ±."""
     rounding: float = 0.0
     """Half a unit of its last decimal place; 0 of a whole number, whose zeros may have been lost."""
 
 
 class Ours(NamedTuple):
-    """What came out here for one cell."""
+    """Our result for one cell."""
 
     value: float
     spread: float | None
@@ -49,7 +49,7 @@ class Judgement(NamedTuple):
 
 
 class Doubts(NamedTuple):
-    """What stands in the way of a verdict, each in words; empty: nothing."""
+    """Reasons against a verdict, in words; empty if there are none."""
 
     not_run: str = ""
     no_figure: str = ""
@@ -60,20 +60,20 @@ class Doubts(NamedTuple):
     is_unconfined: bool = False
     """It ran without a sandbox, where it could read everything."""
     attempt: int = 0
-    """The first attempt that was told that it differs on these labels; 0: none was."""
+    """First attempt that was told of a difference on these labels; 0: none."""
 
 
 def read_figure(value: object) -> Figure | None:
-    """The number of a cell, and its spread: 17.49, "17.49 ± 0.95", "92.1 (0.3)", "1,024"; None where it is none."""
+    """Return the number and spread of a cell: 17.49, "17.49 ± 0.95", "92.1 (0.3)", "1,024"; None for anything else."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
         return Figure(float(value), None, _rounding_of(repr(value)))
-    found = _CELL.fullmatch(" ".join(str(value).replace("−", "-").replace("**", "").split()))
-    if not found:
+    match = _CELL.fullmatch(" ".join(str(value).replace("−", "-").replace("**", "").split()))
+    if not match:
         return None
-    spread = found[2] or found[3]
-    value = found[1].replace(",", "")
+    spread = match[2] or match[3]
+    value = match[1].replace(",", "")
     return Figure(float(value), float(spread.replace(",", "")) if spread else None, _rounding_of(value))
 
 
@@ -85,7 +85,7 @@ def _rounding_of(text: str) -> float:
 
 
 def tolerance_of(figure: Figure, percent: float) -> tuple[float, str]:
-    """How far a figure may be from the paper's, and where that comes from. `percent`: as the user said; 0: he said nothing."""
+    """Return the tolerance for a figure, and its source. `percent`: the user's setting, 0 if unset."""
     if percent:
         return abs(figure.value) * percent / 100, "--tolerance"
     if figure.spread:
@@ -96,7 +96,7 @@ def tolerance_of(figure: Figure, percent: float) -> tuple[float, str]:
 
 
 def judge_cell(figure: Figure, ours: Ours | None, tolerance: float, doubts: Doubts) -> Judgement:
-    """The verdict on one cell. Only what was measured on labels that the code could not see can be reproduced."""
+    """Return the verdict on one cell. Only measurements on labels that the code could not see can be reproduced."""
     if ours is None and doubts.no_figure:
         return Judgement(NO_FIGURE, "", doubts.no_figure)
     if ours is None:
@@ -115,7 +115,7 @@ def judge_cell(figure: Figure, ours: Ours | None, tolerance: float, doubts: Doub
     if doubts.is_unconfined:
         return Judgement(REPORTED, agrees, "it ran without a sandbox, where the labels can be read")
     if doubts.attempt:
-        return Judgement(REPORTED, agrees, f"attempt {doubts.attempt} was told that it differs on these labels")
+        return Judgement(REPORTED, agrees, f"attempt {doubts.attempt} was informed of a difference on these labels")
     return Judgement(REPRODUCED if agrees == YES else NEAR, agrees, "")
 
 
@@ -140,23 +140,23 @@ def _agreement(difference: float, tolerance: float) -> str:
 
 
 def compare_orders(cells: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Pairs of a column that the paper clearly orders (farther apart than their tolerances), and how many are so here."""
+    """Return how many pairs of a column the paper clearly orders (beyond their tolerances), and how many of them are so here."""
     columns: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for cell in cells:
         if cell["ours"] is not None and cell["paper"] is not None:
             columns.setdefault((cell["table"], cell["column"]), []).append(cell)
     held = of = 0
     for column in columns.values():
-        for one, other in combinations(column, 2):
-            theirs = one["paper"] - other["paper"]
-            if abs(theirs) > max(one["tolerance"], other["tolerance"]):
+        for pair, other in combinations(column, 2):
+            theirs = pair["paper"] - other["paper"]
+            if abs(theirs) > max(pair["tolerance"], other["tolerance"]):
                 of += 1
-                held += (one["ours"] - other["ours"]) * theirs > 0
+                held += (pair["ours"] - other["ours"]) * theirs > 0
     return {"held": held, "of": of}
 
 
 def describe_counts(cells: Sequence[Mapping[str, Any]]) -> str:
-    """One sentence: 4 of 12 cells reproduced, 2 near, 1 differs, 5 not run (ImageNet is missing)."""
+    """Return one sentence: 4 of 12 cells reproduced, 2 near, 1 differs, 5 not run (ImageNet is missing)."""
     counts = Counter(cell["verdict"] for cell in cells)
     parts = [f"{counts[REPRODUCED]} of {len(cells)} cells reproduced"]
     for verdict in VERDICTS[1:]:
@@ -170,7 +170,7 @@ def describe_counts(cells: Sequence[Mapping[str, Any]]) -> str:
 
 
 def count_verdicts(cells: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """How many cells got which verdict; verdicts that none got are left out."""
+    """Return the number of cells for each verdict that occurs."""
     counts = Counter(cell["verdict"] for cell in cells)
     return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
 

@@ -1,4 +1,4 @@
-"""What the code says of its experiments, in experiments.yaml of its workspace. It is a stranger's word, and checked."""
+"""Read the experiments that the code declares in experiments.yaml, which is untrusted."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ class Experiment(NamedTuple):
     """One experiment in the size that was asked for."""
 
     name: str
-    """As the code gives it, with a dash for what can be in no file's name."""
+    """Name from the code, with dashes for characters that file names cannot have."""
     command: str
     """Empty where the code has none in this size."""
     results: tuple[str, ...]
     """The ids of the plan's expected_results that it speaks of."""
     measures: Mapping[str, str]
-    """What is measured, by result, where the code says it."""
+    """Measure of each result, if the code states it."""
     metrics: str
     """The file with what it reports."""
     labels: str
-    """The name of the true labels that somebody may hold back; empty: that of the experiment, or of the only ones there are."""
+    """Name of the true labels that may be held back; empty: that of the experiment, or of the only labels."""
     data: tuple[str, ...]
     """The names of the data sets that it reads, as the user gives them with --data."""
     stand_in: str
-    """The data set that made-up data stands in for; empty: the data are the paper's."""
+    """Data set that generated data replaces; empty: the data are the paper's."""
 
 
 class Declared(NamedTuple):
@@ -46,7 +46,7 @@ class Declared(NamedTuple):
 def read_declared(
     workspace: Workspace, size: str, known: Collection[str], parse: Callable[[bytes], Mapping[str, Any]]
 ) -> Declared:
-    """The experiments of a workspace, each result with one experiment. `known`: the ids that the plan expects."""
+    """Return the experiments of a workspace, each result with one experiment. `known`: the ids that the plan expects."""
     try:
         data = workspace.read_bytes(NAME)
     except WorkspaceError:
@@ -60,12 +60,12 @@ def parse_declared(
     """Return what experiments.yaml declares, with what is wrong in it: one bad experiment costs itself alone."""
     faults: list[str] = []
     try:
-        found = parse(data)
+        document = parse(data)
     except ContractError as error:
-        found, faults = {"experiments": _rows_that_fit(data, parse)}, [str(error)]
-    experiments = [_experiment_of(row, size) for row in found["experiments"]]
+        document, faults = {"experiments": _rows_that_fit(data, parse)}, [str(error)]
+    experiments = [_experiment_of(row, size) for row in document["experiments"]]
     faults += _find_faults(experiments, known)
-    return Declared(_without_twins(experiments), tuple(found.get("leave_out", ())), tuple(faults))
+    return Declared(_without_twins(experiments), tuple(document.get("leave_out", ())), tuple(faults))
 
 
 def _rows_that_fit(data: bytes, parse: Callable[[bytes], Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -74,11 +74,11 @@ def _rows_that_fit(data: bytes, parse: Callable[[bytes], Mapping[str, Any]]) -> 
     except FormatError:
         return []
     rows = raw.get("experiments") if isinstance(raw, dict) else None
-    kept = []
+    fitting = []
     for row in rows[:_MOST_ROWS] if isinstance(rows, list) else ():
         with suppress(ContractError, FormatError):
-            kept += parse(dump_yaml({"experiments": [row]}))["experiments"]
-    return kept
+            fitting += parse(dump_yaml({"experiments": [row]}))["experiments"]
+    return fitting
 
 
 def _experiment_of(row: Mapping[str, Any], size: str) -> Experiment:
@@ -96,19 +96,19 @@ def _experiment_of(row: Mapping[str, Any], size: str) -> Experiment:
 
 
 def _find_faults(experiments: Sequence[Experiment], known: Collection[str]) -> list[str]:
-    names = [one.name for one in experiments]
+    names = [experiment.name for experiment in experiments]
     faults = [f"{NAME}: two experiments are called {name}" for name in dict.fromkeys(names) if names.count(name) > 1]
-    spoken = [result for one in experiments for result in dict.fromkeys(one.results)]
+    spoken = [result for experiment in experiments for result in dict.fromkeys(experiment.results)]
     faults += [f"{NAME}: {result} is spoken of twice" for result in dict.fromkeys(spoken) if spoken.count(result) > 1]
     return faults + [f"{NAME}: the plan expects no {result}" for result in dict.fromkeys(spoken) if result not in known]
 
 
 def _without_twins(experiments: Sequence[Experiment]) -> tuple[Experiment, ...]:
-    """The first of each name, and the first that speaks of a result."""
-    kept: dict[str, Experiment] = {}
+    """Return the first experiment of each name, and for each result."""
+    experiments_kept: dict[str, Experiment] = {}
     spoken: set[str] = set()
     for one in experiments:
-        if one.name not in kept:
-            kept[one.name] = one._replace(results=tuple(name for name in one.results if name not in spoken))
+        if one.name not in experiments_kept:
+            experiments_kept[one.name] = one._replace(results=tuple(name for name in one.results if name not in spoken))
             spoken.update(one.results)
-    return tuple(kept.values())
+    return tuple(experiments_kept.values())

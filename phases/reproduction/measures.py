@@ -1,4 +1,4 @@
-"""The usual measures, computed by us from predictions, labels and measurements. Each is its textbook definition.
+"""Compute the usual measures from predictions, labels and measurements, by their textbook definitions.
 
 Shares lie between 0 and 1. Macro averages weigh every class that occurs among labels or predictions alike; a class without a
 prediction has the precision 0, one without a label the recall 0, as scikit-learn has it with zero_division=0.
@@ -18,7 +18,7 @@ _POSITIVE = ("1", "1.0", "+1", "true", "True", "yes", "positive")
 
 
 def accuracy(true: Labels, predicted: Labels) -> float:
-    """The share of predictions that are right."""
+    """Return the share of correct predictions."""
     return sum(map(str.__eq__, true, predicted)) / len(true)
 
 
@@ -35,7 +35,7 @@ def recall(true: Labels, predicted: Labels, average: str = "binary") -> float:
 
 
 def f1(true: Labels, predicted: Labels, average: str = "binary") -> float:
-    """The harmonic mean of precision and recall: of the positive class, of all counts together, or averaged over classes."""
+    """Return the harmonic mean of precision and recall: of the positive class, of all counts, or averaged over classes."""
     return _averaged(true, predicted, average, lambda hits, said, there: _share(2 * hits, said + there))
 
 
@@ -61,7 +61,7 @@ def r_squared(true: Values, predicted: Values) -> float:
 
 
 def area_under_curve(true: Labels, scores: Values) -> float:
-    """The chance that a positive one has the higher score than a negative one; equal scores count half."""
+    """Return the probability that a positive has a higher score than a negative; ties count half."""
     positive = _positive_class(true)
     ranked = sorted(zip(scores, true, strict=True))
     ranks, at = 0.0, 0
@@ -82,7 +82,7 @@ def mean(values: Values) -> float:
 
 
 def deviation(values: Values) -> float | None:
-    """The sample standard deviation; None of fewer than two values."""
+    """Return the sample standard deviation; None of fewer than two values."""
     if len(values) < 2:
         return None
     middle = mean(values)
@@ -124,29 +124,29 @@ _NAMES = (
 
 
 def measure_of(metric: str) -> str:
-    """Which of these a paper means by the name of a metric; empty where it is none of them."""
+    """Return the measure that a paper's metric name stands for; empty if there is none."""
     return next((name for pattern, name in _NAMES if re.search(pattern, metric, re.IGNORECASE)), "")
 
 
 def _averaged(true: Labels, predicted: Labels, average: str, measure: Callable[[int, int, int], float]) -> float:
-    """A measure of (right predictions of a class, predictions of it, labels of it), averaged over classes as asked."""
+    """Return a measure of (right predictions of a class, predictions of it, labels of it), averaged over classes as asked."""
     hits = Counter(a for a, b in zip(true, predicted, strict=True) if a == b)
-    said, there = Counter(predicted), Counter(true)
+    predicted_counts, there = Counter(predicted), Counter(true)
     if average == "micro":
-        return measure(hits.total(), said.total(), there.total())
-    classes = sorted({*said, *there})
+        return measure(hits.total(), predicted_counts.total(), there.total())
+    classes = sorted({*predicted_counts, *there})
     if average == "binary":
         classes = [_positive_class([*classes])]
-    return mean([measure(hits[one], said[one], there[one]) for one in classes])
+    return mean([measure(hits[label], predicted_counts[label], there[label]) for label in classes])
 
 
 def _positive_class(labels: Labels) -> str:
     """Of two classes the one that is called positive. Raises ValueError where none is, or where there are more."""
     classes = set(labels)
-    found = [name for name in _POSITIVE if name in classes]
-    if len(classes) > 2 or len(found) != 1:
+    positives = [name for name in _POSITIVE if name in classes]
+    if len(classes) > 2 or len(positives) != 1:
         raise ValueError(f"which of the classes {', '.join(sorted(classes)[:5])} is the positive one is not known")
-    return found[0]
+    return positives[0]
 
 
 def _share(part: int, whole: int) -> float:

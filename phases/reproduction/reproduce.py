@@ -1,4 +1,4 @@
-"""The way through phase 10: run what the code declares, measure what it left, and judge every cell that the paper reports."""
+"""Run phase 10: run the declared experiments, measure their results, and judge every cell that the paper reports."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from typing import Any, NamedTuple
 
 from phases.evidence.bare_python import layer_python, make_bare_python
 from phases.reproduction import measures
-from phases.reproduction.artifacts import Artifacts, Predictions, read_artifacts, read_labels, to_number
+from phases.reproduction.artifacts import (
+    Artifacts,
+    Predictions,
+    find_constants,
+    find_copied_labels,
+    read_artifacts,
+    read_labels,
+    to_number,
+)
 from phases.reproduction.attempts import Attempt, digest_labels, end_attempt, place_of, told_cells
 from phases.reproduction.compare import (
     HELD_BACK,
@@ -39,7 +47,6 @@ from phases.reproduction.runs import (
     read_given_tables,
     run_experiment,
 )
-from phases.reproduction.suspicion import find_constants, find_copied_labels
 from phases.sandbox.box import OFF
 from phases.sandbox.commands import kind_of_sandbox
 from phases.workspace.data_sets import provide_data
@@ -55,7 +62,7 @@ HELD_OUT = "held_out"
 _MINUTES = 60
 _LARGEST_LABELS = 256 * 2**20
 _OTHER_FIGURE = 0.01
-"""So much of a figure may what the code reports differ from what its own predictions give: that much is rounding."""
+"""Share by which a reported figure may differ from the code's own predictions, for rounding."""
 
 
 class Request(NamedTuple):
@@ -83,11 +90,11 @@ class _Evidence(NamedTuple):
     labels: Mapping[tuple[str, str], str]
     """The user's, held back; empty where there are none."""
     why: str
-    """Why the labels that the user gave cannot be used; empty where they can, or where there are none."""
+    """The reason why the user's labels are not used; empty if they are, or if there are none."""
 
 
 def request_of(plan: Mapping[str, Any], ctx: Context) -> Request:
-    """What the documents and the context of phase 10 ask for."""
+    """Return what the documents and the context of phase 10 ask for."""
     paths = task_paths(ctx.paths.root)
     bare = make_bare_python(ctx.cache_directory, paths.python)
     own = str(ctx.limits.get("python") or "")
@@ -159,19 +166,19 @@ def _attempt_row(one: Attempt) -> dict[str, Any]:
 
 def _run_all(request: Request, declared: Declared, code: Mapping[str, bytes]) -> list[_Evidence]:
     evidence, total = [], len(declared.experiments)
-    for number, one in enumerate(declared.experiments):
-        request.progress(number, total, f"{one.name} ({request.size}) …")
-        run = run_experiment(one, request.size, code, request.place)
-        request.progress(number + 1, total, f"{one.name}: {run.why or run.status}")
-        own = os.path.join(run.directory, one.name)
-        found = read_artifacts(own if run.directory and os.path.isdir(own) else run.directory, one.metrics)
-        labels, why = _read_held_back(request.place.held_out, one)
-        evidence.append(_Evidence(one, run, found, labels, why))
+    for number, experiment in enumerate(declared.experiments):
+        request.progress(number, total, f"{experiment.name} ({request.size}) …")
+        run = run_experiment(experiment, request.size, code, request.place)
+        request.progress(number + 1, total, f"{experiment.name}: {run.why or run.status}")
+        own = os.path.join(run.directory, experiment.name)
+        artifacts = read_artifacts(own if run.directory and os.path.isdir(own) else run.directory, experiment.metrics)
+        labels, why = _read_held_back(request.place.held_out, experiment)
+        evidence.append(_Evidence(experiment, run, artifacts, labels, why))
     return evidence
 
 
 def _read_held_back(held_out: str, one: Experiment) -> tuple[Mapping[tuple[str, str], str], str]:
-    """The user's labels for an experiment, by seed and row, or why they cannot be read."""
+    """Return the user's labels for an experiment, by seed and row, or why they cannot be read."""
     directory = os.path.join(held_out, LABELS)
     if not held_out or not os.path.isdir(directory):
         return {}, ""
@@ -187,8 +194,8 @@ def _read_held_back(held_out: str, one: Experiment) -> tuple[Mapping[tuple[str, 
 
 
 def _faults_of(evidence: Sequence[_Evidence]) -> list[str]:
-    found = [f"{each.one.name}: {fault}" for each in evidence for fault in each.found.faults]
-    return found + list(dict.fromkeys(each.why for each in evidence if each.why))
+    faults = [f"{each.one.name}: {fault}" for each in evidence for fault in each.found.faults]
+    return faults + list(dict.fromkeys(each.why for each in evidence if each.why))
 
 
 def _judge_all(
@@ -235,7 +242,7 @@ def _why_nobody(declared: Declared) -> str:
 
 
 def _measure(row: Mapping[str, Any], figure: Figure, each: _Evidence) -> tuple[Ours | None, str]:
-    """What came out for a cell, by the best that was left; else nothing, and why."""
+    """Return the result for a cell from the best available files, otherwise nothing and the reason."""
     name, run = row["id"], each.run
     if run.status != DONE:
         return None, f"{each.one.name}: {run.why}"
@@ -265,7 +272,7 @@ def _scale(row: Mapping[str, Any], figure: Figure, measure: str) -> float:
 
 
 def _in_percent(values: Sequence[float], row: Mapping[str, Any], figure: Figure, measure: str) -> Sequence[float]:
-    """What the code says, in percent where the paper prints percent and the code gives shares of 1."""
+    """Return the code's result in percent if the paper prints percent and the code gives shares of 1."""
     is_share = measure in measures.SHARES or "%" in row.get("unit", "")
     if is_share and abs(figure.value) > 1 and all(abs(value) <= 1 for value in values):
         return [100 * value for value in values]
@@ -273,7 +280,7 @@ def _in_percent(values: Sequence[float], row: Mapping[str, Any], figure: Figure,
 
 
 def _from_predictions(each: _Evidence, name: str, measure: str, scale: float) -> Ours:
-    """The measure of each seed, and their mean. Raises ValueError where it cannot be computed."""
+    """Return the measure of each seed, and their mean. Raises ValueError if it cannot be computed."""
     if measure not in {*measures.OF_LABELS, *measures.OF_VALUES, *measures.OF_SCORES}:
         raise ValueError("which measure its predictions are to be counted by is not known: experiments.yaml may say it")
     if each.why:
@@ -285,7 +292,7 @@ def _from_predictions(each: _Evidence, name: str, measure: str, scale: float) ->
     for seed, group in groups.items():
         true = _held_back_labels(each.labels, seed, group) if each.labels else group.true
         if not true:
-            raise ValueError("its predictions stand beside no labels")
+            raise ValueError("its predictions have no labels")
         values.append(scale * _apply(measure, true, group))
     known_from = HELD_BACK if each.labels else OWN_LABELS
     samples = sum(len(group.predicted) for group in groups.values())
@@ -303,7 +310,7 @@ def _apply(measure: str, true: Sequence[str], group: Predictions) -> float:
 
 
 def _held_back_labels(labels: Mapping[tuple[str, str], str], seed: str, group: Predictions) -> list[str]:
-    """The true labels of the rows that were predicted: all of them, each once. Raises ValueError."""
+    """Return the true labels of the predicted rows: all of them, each once. Raises ValueError."""
     there = {row for of, row in labels if of == seed}
     if not there:
         raise ValueError(f"no labels are held back for seed {seed!r}")
@@ -325,8 +332,8 @@ def _why_suspect(
     if ours.known_from in (HELD_BACK, OWN_LABELS):
         if copied := find_copied_labels(each.found.predictions[name], tables):
             return copied
-        if said := each.found.reported.get(name):
-            other = measures.mean(said)
+        if reported := each.found.reported.get(name):
+            other = measures.mean(reported)
             if min(abs(other * scale - ours.value) for scale in (1, 100)) > _OTHER_FIGURE * abs(ours.value) + 1e-9:
                 return f"it reports {other:.6g}, and its own predictions give {ours.value:.6g}"
     return ""
@@ -373,10 +380,10 @@ def _experiment_row(each: _Evidence) -> dict[str, Any]:
 
 
 def _planned_values(plan: Mapping[str, Any]) -> list[float]:
-    """Numbers that the plan has the code hold: they are settings, whatever table they stand in."""
+    """Return numbers that the plan requires in the code; they are settings, in whatever table they occur."""
     rows = [*plan.get("values", ()), *(row for row in plan["requirements"] if "value" in row)]
     given = [row["value"] if "value" in row else row.get("values", []) for row in rows]
-    values = [one for value in given for one in (value if isinstance(value, list) else [value])]
+    values = [number for value in given for number in (value if isinstance(value, list) else [value])]
     return [abs(float(value)) for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
 
 

@@ -1,4 +1,4 @@
-"""Runs one experiment in the sandbox, where plan and paper are not, and keeps what it left. What is done is not run again."""
+"""Run one experiment in the sandbox, without plan and paper, and keep its results. Finished experiments are not run again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pipeline.base.safe_tree import open_file, read_beneath, walk_files
 
 RESULTS, DATA = "results", "data"
 LABELS = "labels"
-"""The directory of what --held-out gives that no experiment sees."""
+"""Directory of --held-out that no experiment sees."""
 DONE, FAILED, NOT_RUN = "done", "failed", "not run"
 _LARGEST_CODE = 2 * 2**20
 _LARGEST_GIVEN = 2**31
@@ -36,27 +36,27 @@ _TEXTS = (".md", ".rst", ".tex", ".bib")
 
 
 class Place(NamedTuple):
-    """Where experiments of one task run, and with what."""
+    """Directories and limits for the experiments of one task."""
 
     results: str
     """The directory that keeps everything, `results` in the task."""
     kind: str
-    """Of the sandbox."""
+    """Kind of sandbox."""
     python: str | None
     readable: tuple[str, ...]
     seconds: float
-    """What one experiment may take."""
+    """Time limit of one experiment."""
     held_out: str
-    """What the user gave: the experiments find it at data/, but for its directory of labels. Empty: nothing."""
+    """The user's data, at data/ for experiments without its directory of labels; empty: none."""
     in_place: Callable[[], None]
     settings: Mapping[str, Any] = MappingProxyType({})
-    """What the user lets commands see and use up: data, gpu, command_memory_gb."""
+    """What the user permits commands to see and use: data, gpu, command_memory_gb."""
     provided: Provided = Provided("")
     """The data sets of the plan and of --data."""
 
 
 class Run(NamedTuple):
-    """What came of an experiment."""
+    """Outcome of an experiment."""
 
     status: str
     why: str
@@ -66,15 +66,16 @@ class Run(NamedTuple):
     files: tuple[Mapping[str, Any], ...] = ()
     """path in the task, bytes, sha256 of each."""
     directory: str = ""
-    """Where the files lie; empty where there are none."""
+    """Directory of the files; empty if there are none."""
 
 
 def collect_code(workspace: Workspace, leave_out: Sequence[str]) -> dict[str, bytes]:
-    """The files that experiments get, by path: text that is no test and no documentation, and was not left out.
+    """Return the files for experiments by path: text, without tests, documentation and what was left out.
 
-    What they cannot read, no figure can be read from; all the rest is looked at. So what is no text is left out, too.
+    Experiments cannot take figures from files that they cannot read; all others are searched for figures, so they have to be
+    text.
     """
-    found: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     for row in workspace.digests():
         parts = row.path.split("/")
         is_test = (
@@ -92,33 +93,35 @@ def collect_code(workspace: Workspace, leave_out: Sequence[str]) -> dict[str, by
         except WorkspaceError:
             continue
         if b"\0" not in data and data.decode("utf-8", "ignore").encode() == data:
-            found[row.path] = data
-    return found
+            files[row.path] = data
+    return files
 
 
-def run_experiment(one: Experiment, size: str, code: Mapping[str, bytes], place: Place) -> Run:
-    """Runs an experiment, or finds what it gave when it ran on just this. Raises StorageError."""
-    if not one.command:
-        return Run(NOT_RUN, f"the code has no {size} size of {one.name}")
+def run_experiment(experiment: Experiment, size: str, code: Mapping[str, bytes], place: Place) -> Run:
+    """Run an experiment, or return the result of an earlier run on the same input. Raises StorageError."""
+    if not experiment.command:
+        return Run(NOT_RUN, f"the code has no {size} size of {experiment.name}")
     given = {folder.variable for folder in parse_data(str(place.settings.get("data") or ""))}
-    if missing := [name for name in one.data if variable_of(name) not in given]:
+    if missing := [name for name in experiment.data if variable_of(name) not in given]:
         return Run(NOT_RUN, "; ".join(map(place.provided.why_missing, missing)))
-    home = os.path.join(place.results, f"{one.name}-{size}")
+    home = os.path.join(place.results, f"{experiment.name}-{size}")
     _refuse_links(place.results, home)
-    key = _key_of(one, code, place)
+    key = _key_of(experiment, code, place)
     if kept := _read_kept(home, key):
-        logger.info("experiment {} is done already", one.name)
+        logger.info("experiment {} is done already", experiment.name)
         return kept
     place.in_place()
     work = _prepare_directory(home, code, place)
     own = os.path.join(work, DATA)
     box = Box(work, place.kind, place.readable, place.python, limits_from(place.settings), read_only=(own,))
     box = with_machine(box, place.settings)
-    spelled = {variable_of(name): name for name in one.data}  # as the code looks for it
+    spelled = {variable_of(name): name for name in experiment.data}  # as the code looks for it
     box = box._replace(data=tuple(each._replace(name=spelled.get(each.variable, each.name)) for each in box.data))
-    logger.info("experiment {} runs: {}", one.name, one.command)
+    logger.info("experiment {} runs: {}", experiment.name, experiment.command)
     began = time.monotonic()
-    ended = run_command(box, one.command, seconds=place.seconds, variables={"PIPELINE_EXPERIMENT": one.name})
+    ended = run_command(
+        box, experiment.command, seconds=place.seconds, variables={"PIPELINE_EXPERIMENT": experiment.name}
+    )
     seconds = time.monotonic() - began
     files, why = _keep_files(work, home)
     write_durable(os.path.join(home, "log.txt"), ended.output.encode("utf-8", "replace"))
@@ -134,10 +137,10 @@ def run_experiment(one: Experiment, size: str, code: Mapping[str, bytes], place:
 
 
 def _refuse_links(*paths: str) -> None:
-    """A task may come from a stranger, and nothing is written or removed where a link leads. Raises StorageError."""
+    """Raise StorageError if a directory is a link; a task may come from elsewhere."""
     for path in paths:
         if os.path.islink(path):
-            raise StorageError(f"{path} is a link; results are kept in the task itself: remove the link")
+            raise StorageError(f"{path} is a link; results must be in the task itself: remove the link")
 
 
 def _describe_end(code: int | None, limit: str | None, output: str) -> str:
@@ -184,7 +187,7 @@ def _run_of(row: Mapping[str, Any], home: str) -> Run:
 
 
 def _prepare_directory(home: str, code: Mapping[str, bytes], place: Place) -> str:
-    """A fresh directory with the code, and with what the user gave."""
+    """Make a new directory with the code and the user's data."""
     shutil.rmtree(home, ignore_errors=True)
     work = os.path.join(home, "work")
     try:
@@ -206,24 +209,24 @@ def _write(path: str, data: bytes) -> None:
 
 
 def _given_files(held_out: str) -> list[str]:
-    """What the user gave and experiments may see."""
+    """Return the user's files that experiments may see."""
     if not held_out:
         return []
     try:
-        found = [(each.path, each.is_regular()) for each in walk_files(held_out)]
+        entries = [(each.path, each.is_regular()) for each in walk_files(held_out)]
     except OSError as error:
         raise storage_error("read", held_out, error) from error
-    return [path for path, is_regular in found if is_regular and path.split("/")[0] != LABELS]
+    return [path for path, is_regular in entries if is_regular and path.split("/")[0] != LABELS]
 
 
 def read_given_tables(held_out: str) -> dict[str, bytes]:
-    """The tables among what the user gave, by their path in an experiment's directory."""
+    """Return the tables among the user's files, by their path in an experiment's directory."""
     names = [name for name in _given_files(held_out) if name.endswith((".csv", ".tsv"))]
-    found: dict[str, bytes] = {}
+    tables: dict[str, bytes] = {}
     for name in names:
         with suppress(OSError):
-            found[f"{DATA}/{name}"] = read_beneath(held_out, name, _LARGEST_TABLE)
-    return found
+            tables[f"{DATA}/{name}"] = read_beneath(held_out, name, _LARGEST_TABLE)
+    return tables
 
 
 def _digest_of_file(root: str, path: str) -> str:
@@ -231,12 +234,12 @@ def _digest_of_file(root: str, path: str) -> str:
 
 
 def _keep_files(work: str, home: str) -> tuple[list[dict[str, Any]], str]:
-    """Takes over what an experiment left below results/, and says why where that cannot be."""
+    """Move an experiment's files from results/; return why if that fails."""
     target, kept, total = os.path.join(home, "files"), list[dict[str, Any]](), 0
     make_directory(target)
     source = os.path.join(work, RESULTS)
     try:
-        paths = [found.path for found in walk_files(source) if found.is_regular()]
+        paths = [entry.path for entry in walk_files(source) if entry.is_regular()]
         if len(paths) > _MOST_FILES:
             return [], f"it left {len(paths):,} files below {RESULTS}/, and at most {_MOST_FILES:,} are kept"
         for path in paths:

@@ -1,4 +1,4 @@
-"""How a command of a model, or of a check, is given to bash: with pipefail, so that a failing test in a pipe is a failure."""
+"""Prepare a command of a model or a check for bash: with pipefail, so that a failing test in a pipe is a failure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shutil
 from phases.sandbox.box import OFF, Box
 
 SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin"
-"""Where a command finds programs, bash among them, whatever the PATH of the user says."""
+"""Path for programs, bash among them, whatever the user's PATH."""
 LONGEST = 100_000
 """Bytes of a command: a kernel gives a program no longer argument than 128 KiB."""
 # A check like `pytest | tail` must fail where pytest does, and sh has no pipefail (decision 117).
@@ -19,13 +19,14 @@ for s; do [[ $s == 0 || $s == 141 ]] || return 0; done; __ok=1; }; \
 __end() { [[ $1 == 141 && $__was == 1 ]] && exit 0; exit $1; }; \
 trap '__was=$__ok __ok=0' DEBUG; trap '__of_pipe "${PIPESTATUS[@]}"' ERR; trap '__end $?' EXIT
 """
-"""`yes | head -1` is no failure: its first part ends by SIGPIPE (141) because nobody reads on. So an exit code of 141 counts as
-0 where the very last thing was a pipe whose other parts did not fail. ERR does not see a pipe before `&&`, nor is one forgiven
-under `set -e`: there 141 stays, because what should have come next was not run."""
+"""Shell prelude. `yes | head -1` is not a failure: its first part ends by SIGPIPE (141) because its reader is gone. So an exit
+code of 141 counts as 0 if the last thing was a pipe whose other parts did not fail. ERR does not see a pipe before `&&`, nor is
+one forgiven under `set -e`: there 141 stays, because what should have come next was not run.
+"""
 
 
 def shell_words(command: str) -> list[str]:
-    """The argument list that runs a shell command, bash's own messages counting its lines from 2."""
+    """Return the argument list that runs a shell command; bash's own messages count its lines from 2."""
     return ["bash", "-c", _PRELUDE + command]
 
 
@@ -34,8 +35,9 @@ def has_bash() -> bool:
 
 
 def build_search_path(box: Box, fallback: str) -> str:
-    """Where programs are looked for: the python that was asked for first, then directories that the user shows; with the
-    user's own rights also where the user's shell looks.
+    """Return the path for programs: the requested python first, then the user's directories.
+
+    With the user's own rights, the path of the user's shell comes last.
     """
     first = [os.path.join(box.python, "bin")] if box.python else []
     shown = [path for folder in box.programs for path in (os.path.join(folder, "bin"), folder) if os.path.isdir(path)]
@@ -44,13 +46,14 @@ def build_search_path(box: Box, fallback: str) -> str:
 
 
 def why_no_command(command: str) -> str:
-    """Why no shell can be given this text; empty where one can. Said in one way, because each kind of sandbox would fail
-    over it in words of its own.
+    """Return why a shell cannot run this text, or an empty string.
+
+    One message for all kinds of sandbox, which would each fail in words of their own.
     """
     try:
         length = len(command.encode())
     except UnicodeEncodeError:
-        return "the command is no text: it holds half a surrogate pair"
+        return "the command is not valid text: it holds half a surrogate pair"
     if length > LONGEST:
         return f"the command has {length:,} bytes, over {LONGEST:,}; put it into a file, and run that"
     return "there is a NUL character in the command" if "\0" in command else ""

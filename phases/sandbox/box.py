@@ -1,4 +1,4 @@
-"""The values of the sandbox: what a command may touch, what it may use up, how it ended."""
+"""Values of the sandbox: access, limits and result of a command."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ ENGINES = (PODMAN, DOCKER, APPTAINER)
 BUBBLEWRAP, LANDLOCK, OFF, NONE = "bubblewrap", "landlock", "off", "none"
 """Best first: a view of the system of its own; rules of the kernel alone; the user's own rights; not run at all."""
 KINDS = (BUBBLEWRAP, LANDLOCK, *ENGINES)
-"""What keeps a command in."""
+"""Kinds of sandbox."""
 MOUNTED = (BUBBLEWRAP, *ENGINES)
 """The kinds in which a command has a view of the system of its own: what is not mounted is not there."""
 _GIB = 2**30
 
 
 class Limits(NamedTuple):
-    """What the processes of one command may use up, all together unless it says otherwise."""
+    """Resource limits of one command, for all of its processes together unless stated otherwise."""
 
     memory: int = 8 * _GIB
-    """What all of them hold. Addresses that nothing was written to are free: torch and CUDA reserve many."""
+    """Memory of all processes. Untouched address space is free: torch and CUDA reserve much."""
     seconds: int = 600
     """The longest that a command may ask for, and what a check gets."""
     job_seconds: int = 4 * 3600
-    """What a job in the background gets, from each start of it."""
+    """Time limit of a background job, from each start of it."""
     processes: int = 256
     threads: int = 4096
     disk: int = 4 * _GIB
-    """What the workspace may hold in the end; a name counts as 4 KiB at least."""
+    """Size limit of the workspace at the end; a name counts as 4 KiB at least."""
     file: int = 2 * _GIB
-    """Of each file."""
+    """Size limit of each file."""
     scratch: int = _GIB
-    """Of the private /tmp, and as much of shared memory."""
+    """Size limit of the private /tmp, and the same of shared memory."""
     output: int = 64 * 2**20
 
 
 def limits_from(settings: Mapping[str, Any]) -> Limits:
-    """The limits by the user's settings; what these do not say is as it is by itself."""
+    """Return the limits by the user's settings, or their defaults."""
     usual = Limits()
     memory = float(settings.get("command_memory_gb") or 0) * _GIB
     return usual._replace(
@@ -72,18 +72,18 @@ class Box(NamedTuple):
     devices: tuple[str, ...] = ()
     """The nodes of graphics cards."""
     gpu: str = GPU_NONE
-    """Which of the cards: none, auto, or numbers."""
+    """Selected cards: none, auto, or numbers."""
     programs: tuple[str, ...] = ()
     """Directories of programs that the user shows, which may be read."""
 
     @property
     def all_readable(self) -> tuple[str, ...]:
-        """What may be read beside the system and the workspace."""
+        """Return the readable paths besides the system and the workspace."""
         return (*self.readable, *self.programs)
 
 
 def with_machine(box: Box, settings: Mapping[str, Any]) -> Box:
-    """The box with what the user's settings let commands see of the machine. Raises UsageError."""
+    """Return the box with the machine's resources of the user's settings. Raises UsageError."""
     gpu, programs = str(settings.get("gpu") or GPU_NONE), str(settings.get("programs") or "")
     data = parse_data(str(settings.get("data") or ""))
     return box._replace(
@@ -102,7 +102,7 @@ class CommandResult(NamedTuple):
 
 
 class Listener(NamedTuple):
-    """Who follows a command while it runs, and may end it."""
+    """Listener of a running command, which may end it."""
 
     take: Callable[[bytes], object]
     """Gets each piece of its output."""
@@ -111,7 +111,7 @@ class Listener(NamedTuple):
 
 
 class Probe(NamedTuple):
-    """Whether commands can run in a sandbox on this machine, and why not."""
+    """Result of a check whether commands can run in a sandbox on this machine, with the reason if not."""
 
     usable: bool
     detail: str

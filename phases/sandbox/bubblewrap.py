@@ -1,4 +1,4 @@
-"""The command line of bubblewrap: what there is inside it."""
+"""Build the command line of bubblewrap."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def wrap_command(box: Box, python: Sequence[str], command: Iterable[str], *, network: bool = False) -> list[str]:
-    """The command in bubblewrap. `python` is its interpreter, and after it the directories that it needs.
+    """Wrap a command in bubblewrap. `python` is its interpreter, then the directories that it needs.
 
     Its environment is the one that bubblewrap is started with: on a command line, everybody could read it.
     """
@@ -35,7 +35,7 @@ def wrap_command(box: Box, python: Sequence[str], command: Iterable[str], *, net
             argv += ["--ro-bind", path, path]
     argv += ["--proc", "/proc", "--dev", "/dev", *_tmpfs_options(box.limits.scratch, "/dev/shm")]  # noqa: S108 - its own
     argv += _tmpfs_options(box.limits.scratch, TMP)
-    # code_base is never among them: what `cat` prints, nobody could name in the report (decision 105).
+    # code_base is never among them: the report could not name what `cat` prints (decision 105).
     for path in (*python[1:], *box.all_readable):
         if not is_in_system(path):
             argv += ["--ro-bind", path, path]
@@ -57,19 +57,19 @@ def wrap_command(box: Box, python: Sequence[str], command: Iterable[str], *, net
 
 
 def find_bubblewrap() -> str | None:
-    """Where bubblewrap is, found as the user's shell would."""
+    """Return the path of bubblewrap, as the user's shell would find it."""
     found = shutil.which("bwrap")
     return os.path.abspath(found) if found else None
 
 
 def bubblewrap_version() -> str:
-    """What bubblewrap calls itself. Raises OSError where there is none."""
+    """Return bubblewrap's version. Raises OSError without it."""
     told = subprocess.run(["bwrap", "--version"], capture_output=True, text=True, timeout=20, check=False)
     return told.stdout.strip() or "bubblewrap"
 
 
 def is_in_system(path: str) -> bool:
-    """Whether a path is mounted with the system already."""
+    """Return whether a path is mounted with the system already."""
     return any(
         path == directory or path.startswith(directory + "/") for directory in ("/usr", "/bin", "/lib", "/lib64")
     )

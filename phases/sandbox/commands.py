@@ -1,4 +1,4 @@
-"""Runs commands that a model wrote: in the best sandbox that holds here, or not at all, unless the user said --unsandboxed.
+"""Run commands that a model wrote: in the best sandbox that holds here, or not at all, unless the user said --unsandboxed.
 
 Inside: only the workspace and a private directory for temporary files are writable, the system is read-only, no home, no
 network, no environment, no process of the host; limits on time, memory, processes, disk and output.
@@ -32,7 +32,7 @@ _PROBE_SECONDS = 60
 
 
 def kind_of_sandbox(setting: str) -> str:
-    """What commands will run in, under the user's setting: a kind of sandbox, off, or none (they do not run).
+    """Return the kind of sandbox under the user's setting, off, or none (commands do not run).
 
     A kind that the user names is taken or none is: nothing weaker in its place.
     """
@@ -49,7 +49,7 @@ def run_command(
     variables: Mapping[str, str] | None = None,
     listener: Listener | None = None,
 ) -> CommandResult:
-    """Runs a shell command with the workspace as its directory. Every process of it is gone when this returns.
+    """Run a shell command with the workspace as its directory. Every process of it is gone when this returns.
 
     `variables` are added to its environment; a `listener` gets its output and may end it.
     """

@@ -1,4 +1,4 @@
-"""The last step before a command: gives up every right that it shall not have, for good, then becomes the command.
+"""Last step before a command: drop every right that it must not have, for good, then become the command.
 
 Runs as a script inside bubblewrap, where nothing else of this program is seen, so it imports the standard library alone,
 little of that, and takes plain words as its orders: every command pays for its start.
@@ -36,7 +36,7 @@ class _Program(ctypes.Structure):
 
 
 def main(words: list[str], environment: dict[bytes, bytes] | None = None) -> int:
-    """`order:value … -- program argument …`. Returns only when something could not be given up: then nothing runs.
+    """Run `order:value … -- program argument …`. Returns only if a restriction failed: then nothing runs.
 
     `environment` is the program's; None: that of this process.
     """
@@ -58,8 +58,9 @@ def main(words: list[str], environment: dict[bytes, bytes] | None = None) -> int
 
 
 def _wait_as_first(child: int) -> int:
-    """As the first process of a container: buries what dies in it, and ends all where the command ends, or the other end of
-    standard input goes. That end is held by whoever runs the container, so none outlives a run that was killed.
+    """Wait as the first process of a container: reap the dead, and end all with the command or the other end of standard input.
+
+    The runner of the container holds that end, so no container outlives a killed run.
     """
     import select  # late: every command pays for the start of this, and few are in a container
 
@@ -86,7 +87,7 @@ def _wait_as_first(child: int) -> int:
 
 
 def confine_process(orders: list[_Order]) -> None:
-    """Does what is ordered, in the one order in which it can be done. Raises OSError."""
+    """Do what is ordered, in the one order in which it can be done. Raises OSError."""
     kernel = ctypes.CDLL(None, use_errno=True)
     # A descriptor of the runner that is left open is a way out that no rule on paths sees.
     os.closerange(3, 65536)
@@ -116,7 +117,7 @@ def confine_process(orders: list[_Order]) -> None:
 
 
 def _go_first_when_memory_is_short() -> None:
-    """Has the kernel end this process before any other where the machine runs out of memory between two looks of the watch."""
+    """Make the kernel end this process before any other if memory runs out between two measurements."""
     try:
         with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
             file.write("1000")
@@ -125,7 +126,7 @@ def _go_first_when_memory_is_short() -> None:
 
 
 def hold_signals_in() -> bool:
-    """From here on this process and its children can signal each other, and nobody else. False: the kernel cannot."""
+    """Restrict signals of this process and its children to each other. Returns False if the kernel cannot."""
     kernel = ctypes.CDLL(None, use_errno=True)
     try:
         _check_result(kernel.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
@@ -153,7 +154,7 @@ def _apply_landlock(kernel: ctypes.CDLL, orders: list[_Order]) -> None:
         try:
             directory = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except (FileNotFoundError, PermissionError):
-            # It is not on this machine, so nobody can be allowed to use it.
+            # It is not on this machine, so it cannot be allowed.
             continue
         only = -1 if stat.S_ISDIR(os.fstat(directory).st_mode) else _FILE_RIGHTS
         beneath = _Beneath(int(rights) & only, directory)

@@ -1,4 +1,4 @@
-"""The command lines of podman, docker and apptainer: the same view of the system that bubblewrap gives, in a container.
+"""Build the command lines of podman, docker and apptainer, with bubblewrap's view of the system in a container.
 
 There is no image to fetch: a container begins with an empty root, and the system of this machine is mounted in it, read-only.
 """
@@ -46,8 +46,9 @@ class Mount(NamedTuple):
 def wrap_in_container(
     box: Box, python: Sequence[str], words: Sequence[str], scratch: str, variables: Mapping[str, str], *, network: bool
 ) -> list[str]:
-    """The command in a container. `python` is its interpreter, and after it the directories that it needs; `scratch` an empty
-    directory, whose name becomes the container's. Raises ValueError for what no container can be told, OSError.
+    """Wrap a command in a container. `python` is its interpreter, then the directories that it needs.
+
+    `scratch` is an empty directory; its name becomes the container's. Raises OSError, ValueError for an impossible name.
     """
     mounts = _list_mounts(box, python, _make_names(scratch, python[0]))
     command = [python[0], "-I", "-S", CONFINE, *words]
@@ -63,7 +64,7 @@ def wrap_in_container(
 
 
 def find_engine(kind: str) -> str:
-    """Where the program is. Raises OSError where it is not installed."""
+    """Return the path of the program. Raises OSError if it is not installed."""
     found = shutil.which(kind, path=_ENGINE_PATH)
     if found is None:
         raise FileNotFoundError(f"{kind} is not installed")
@@ -71,7 +72,7 @@ def find_engine(kind: str) -> str:
 
 
 def engine_version(kind: str) -> str:
-    """What an engine calls itself. Raises OSError where there is none."""
+    """Return an engine's version. Raises OSError without it."""
     asked = subprocess.run(
         [find_engine(kind), "--version"],
         capture_output=True,
@@ -84,7 +85,7 @@ def engine_version(kind: str) -> str:
 
 
 def engine_environment() -> dict[str, str]:
-    """What an engine finds in its own environment: not the user's, which may hold keys."""
+    """Return the environment of an engine: not the user's, which may hold keys."""
     runtime = f"/run/user/{os.getuid()}"
     return {
         "HOME": pwd.getpwuid(os.getuid()).pw_dir,
@@ -94,20 +95,20 @@ def engine_environment() -> dict[str, str]:
 
 
 def remove_container(kind: str, name: str) -> None:
-    """Ends a container that may be there still, and removes what the engine knows of it."""
+    """End a container that may be there still, and remove what the engine knows of it."""
     if kind in (PODMAN, DOCKER):
         _ask_engine(kind, "rm", "--force", "--volumes", name)
 
 
 def find_first_process(name: str) -> int:
-    """The number of a docker container's first process on this machine, which is no child of ours; 0 where there is none."""
+    """Return the id of a docker container's first process on this machine, which is not our child; 0 if there is none."""
     told = _ask_engine(DOCKER, "inspect", "--format", "{{.State.Pid}}", name).strip()
     return int(told) if told.isdigit() and os.path.isdir(f"/proc/{told}") else 0
 
 
 @cache
 def remove_leftovers(kind: str) -> None:
-    """Removes containers of runs that were killed; once a process."""
+    """Remove containers of runs that were killed; once a process."""
     for name in _ask_engine(kind, "ps", "--all", "--filter", f"name=^{PREFIX}", "--format", "{{.Names}}").split():
         if is_stale(name):
             remove_container(kind, name)
@@ -115,7 +116,7 @@ def remove_leftovers(kind: str) -> None:
 
 @cache
 def load_empty_image() -> None:
-    """Makes the image that docker wants: nothing but the links of this system's root. Raises OSError."""
+    """Make the image that docker wants: nothing but the links of this system's root. Raises OSError."""
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w") as archive:
         for path, target in _root_links().items():
@@ -154,7 +155,7 @@ def _ask_engine(kind: str, *words: str) -> str:
 
 
 def _list_mounts(box: Box, python: Sequence[str], names: str) -> list[Mount]:
-    """What is seen, in the order in which it is mounted: a later mount covers an earlier one."""
+    """Return the mounts in order: a later one covers an earlier one."""
     read = [path for path in SYSTEM if os.path.exists(path) and not os.path.islink(path)]
     read += [path for path in (*python[1:], *box.all_readable) if not is_in_system(path)]
     mounts = [Mount(path, path) for path in dict.fromkeys(read)]
@@ -165,7 +166,7 @@ def _list_mounts(box: Box, python: Sequence[str], names: str) -> list[Mount]:
 
 
 def _container_options(box: Box, mounts: Sequence[Mount], environment: str, *, network: bool) -> list[str]:
-    """What podman and docker are told in the same words."""
+    """Return the options that podman and docker share."""
     size = box.limits.scratch
     options = ["--rm", "--interactive", "--read-only", "--network", "host" if network else "none", "--pull", "never"]
     options += [
@@ -200,7 +201,7 @@ def _podman_options() -> list[str]:
 
 
 def _docker_options(box: Box) -> list[str]:
-    """Its containers are children of a daemon, so the daemon holds them too: /tmp and shared memory count as memory there."""
+    """Return docker's own options: its daemon holds the containers, so /tmp and shared memory count as memory there."""
     most = box.limits.memory + 2 * box.limits.scratch
     user = f"{os.getuid()}:{os.getgid()}"
     return ["--user", user, "--memory", str(most), "--memory-swap", str(most), "--pids-limit", str(box.limits.threads)]
@@ -221,20 +222,20 @@ def _apptainer_options(box: Box, mounts: Sequence[Mount], environment: str, *, n
 
 @cache
 def _is_new_docker() -> bool:
-    """Whether it warns of the older name of an option, in the midst of what a command prints."""
+    """Return whether docker warns of the older name of an option in the middle of a command's output."""
     version = re.search(r"\b(\d+)\.\d+", engine_version(DOCKER))
     return version is not None and int(version[1]) >= _RENAMED
 
 
 def _plain(path: str) -> str:
-    """A path as the options of containers can hold it. Raises ValueError."""
+    """Return a path that the options of containers can hold. Raises ValueError."""
     if any(sign in path for sign in ',:"\n'):
         raise ValueError(f"a container cannot be given {path!r}: a comma, a colon or a quote is in its name")
     return path
 
 
 def _most_processes(box: Box) -> str:
-    """The kernel counts all threads of a user, here and elsewhere. By itself an engine asks for more than it may be given."""
+    """Return the limit on processes: the kernel counts all threads of a user, and an engine's default may exceed its own."""
     hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
     most = count_threads_of_user() + box.limits.threads
     most = most if hard == resource.RLIM_INFINITY else min(most, hard)
@@ -242,7 +243,7 @@ def _most_processes(box: Box) -> str:
 
 
 def _root_links() -> dict[str, str]:
-    """The links in the root of this system, like /bin to usr/bin."""
+    """Return the links in the root of this system, like /bin to usr/bin."""
     return {path: os.readlink(path) for path in SYSTEM if os.path.islink(path)}
 
 

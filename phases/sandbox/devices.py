@@ -1,4 +1,4 @@
-"""What of the user's machine a command may see beside the system: folders of data and a Python, to read, and graphics cards."""
+"""Host resources exposed to sandboxed commands: read-only data and Python, and graphics cards."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ class DataFolder(NamedTuple):
 
     @property
     def inside(self) -> str:
-        """Where it lies for a command that has a view of the system of its own."""
+        """Return its path for a command with its own view of the system."""
         return f"{DATA}/{self.name}"
 
     @property
     def variable(self) -> str:
-        """The variable that says where it lies, in every sandbox."""
+        """Return the variable with its path, in every sandbox."""
         return variable_of(self.name)
 
 
 class DataAddress(NamedTuple):
-    """Where a data set of the user's is to be fetched."""
+    """Address of a user's data set."""
 
     name: str
     address: str
     sha256: str
-    """What it must have; empty for any."""
+    """Required digest; empty for any."""
 
 
 def variable_of(name: str) -> str:
-    """The variable that says where a data set lies. Names that are spelled alike have one."""
+    """Return the variable of a data set's path. Names that are spelled alike share one."""
     return f"DATA_{name.upper().replace('-', '_')}"
 
 
@@ -69,7 +69,7 @@ def split_data(setting: str) -> list[tuple[str, str]]:
 
 
 def parse_data(setting: str) -> tuple[DataFolder, ...]:
-    """The folders and files among them. Raises UsageError."""
+    """Return the folders and files in the setting. Raises UsageError."""
     pairs = [(name, path) for name, path in split_data(setting) if not IS_ADDRESS.match(path)]
     for name, path in pairs:
         if not os.path.exists(path):
@@ -78,16 +78,14 @@ def parse_data(setting: str) -> tuple[DataFolder, ...]:
 
 
 def parse_data_addresses(setting: str) -> tuple[DataAddress, ...]:
-    """The addresses among them; `#sha256=…` behind one says what must come from it. Raises UsageError."""
+    """Return the addresses in the setting; `#sha256=…` pins the content. Raises UsageError."""
     found = []
     for name, place in split_data(setting):
         if not IS_ADDRESS.match(place):
             continue
         address, _, pin = place.partition("#")
         if pin and not _PIN.fullmatch(pin):
-            raise UsageError(
-                f"--data {name}: behind the # of an address stands sha256= and 64 letters, and not {pin!r}"
-            )
+            raise UsageError(f"--data {name}: after the # of an address comes sha256= and 64 hex digits, not {pin!r}")
         try:
             target_of(address, private=True)
         except Forbidden as error:
@@ -97,19 +95,19 @@ def parse_data_addresses(setting: str) -> tuple[DataAddress, ...]:
 
 
 def why_not_one_data_set(word: str) -> str:
-    """Why a word of --data could not be kept beside others; empty where it can."""
+    """Return why a word of --data could not be stored with others, or an empty string."""
     _, _, place = word.partition("=")
     if _SCHEME.match(place) and not IS_ADDRESS.match(place):
         return (
             f"{word!r}: only addresses with https:// and http:// are fetched; download it yourself and give NAME=PATH"
         )
     if _BETWEEN.search(word) or (os.pathsep in place and not IS_ADDRESS.match(place)):
-        return f"{word!r} holds a {os.pathsep!r}, which stands between two of them"
+        return f"{word!r} holds a {os.pathsep!r}, which separates two of them"
     return ""
 
 
 def check_python(setting: str) -> str:
-    """The folder of the environment of the user's own that `--python` names, by itself or by its program. Raises UsageError."""
+    """Return the folder of the environment of `--python`, named by itself or by its program. Raises UsageError."""
     root = os.path.abspath(setting)
     if os.path.basename(os.path.dirname(root)) == "bin":
         root = os.path.dirname(os.path.dirname(root))
@@ -129,19 +127,19 @@ def check_python(setting: str) -> str:
 
 
 def packages_in(environment: str) -> str:
-    """Where an environment of this program's Python has its packages."""
+    """Return the directory of packages in an environment of this program's Python."""
     return os.path.join(environment, "lib", "python{}.{}".format(*sys.version_info), "site-packages")
 
 
 def check_gpu(setting: str) -> str:
-    """The setting, where it is one. Raises UsageError."""
+    """Return a valid setting. Raises UsageError."""
     if setting in (NONE, AUTO) or _NUMBERS.fullmatch(setting):
         return setting
     raise UsageError(f"--gpu takes none, auto, or numbers like 0,1, and not {setting!r}")
 
 
 def find_devices(setting: str, directory: str = "/dev") -> tuple[str, ...]:
-    """The nodes of the graphics cards that commands may use: none, all (auto), or NVIDIA's with these numbers."""
+    """Return the device nodes of the selected graphics cards: none, all (auto), or NVIDIA's with these numbers."""
     if setting == NONE:
         return ()
     numbers = setting.split(",") if setting != AUTO else [""]
@@ -156,7 +154,7 @@ def _cards_of(directory: str, number: str) -> list[str]:
 
 
 def describe_cards(devices: Iterable[str]) -> str:
-    """The cards in words, for the model and for the user; empty where there is none."""
+    """Describe the cards for the model and the user; empty if there is none."""
     devices = list(devices)
     models = []
     for path in sorted(glob.glob(_MODELS)) if devices else ():
@@ -166,6 +164,6 @@ def describe_cards(devices: Iterable[str]) -> str:
 
 
 def variables_of(data: Iterable[DataFolder], gpu: str, *, mounted: bool) -> Mapping[str, str]:
-    """What a command finds in its environment of them. `mounted`: whether data lies at /data."""
+    """Return the variables for data and cards. `mounted`: data is at /data."""
     told = {folder.variable: folder.inside if mounted else folder.path for folder in data}
     return {**told, **({"CUDA_VISIBLE_DEVICES": gpu} if _NUMBERS.fullmatch(gpu) else {})}

@@ -1,4 +1,4 @@
-"""Runs git on other people's repositories: in a box, with no settings but these, so that nothing of a repository acts."""
+"""Run git on other people's repositories: in a box, with no settings but these, so that nothing of a repository acts."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ _SETTINGS = (
 
 
 def git_box_kind() -> str:
-    """Where git runs here: in bubblewrap, or with the user's own rights (Landlock cannot open the network for git alone)."""
+    """Return git's sandbox: bubblewrap, or the user's own rights (Landlock cannot open the network for git alone)."""
     return BUBBLEWRAP if probe_best().kind == BUBBLEWRAP else OFF
 
 
 def run_git(
     script: str, folder: str, *, readable: Sequence[str], seconds: float, most_bytes: int, network: bool
 ) -> CommandResult:
-    """Runs a shell script of git's commands in a directory, the one place that it may fill, with at most so many bytes.
+    """Run a shell script of git's commands in a directory, the one place that it may fill, with at most so many bytes.
 
     `network` opens the network, for https alone; what no fetch needs should not ask for it.
     """
@@ -81,7 +81,7 @@ def run_git(
 
 @cache
 def git_version() -> tuple[int, ...]:
-    """The numbers of git's version; none where there is no git."""
+    """Return git's version as numbers; empty without git."""
     try:
         told = subprocess.run(
             ["git", "version"], cwd="/", env={"PATH": os.defpath, **_git_variables()}, capture_output=True, text=True,
@@ -104,7 +104,7 @@ def _why_unusable(*, network: bool) -> str | None:
 
 
 def _git_variables() -> dict[str, str]:
-    """Settings as variables stand over those of any repository, and need no quoting."""
+    """Return git settings as variables: they override those of any repository, and need no quoting."""
     found = {
         "GIT_ALLOW_PROTOCOL": "https",
         "GIT_ASKPASS": "true",

@@ -1,4 +1,4 @@
-"""Installs the packages that a plan names, for commands in the sandbox alone.
+"""Install the packages that a plan names, for commands in the sandbox alone.
 
 What a plan asks for is resolved once, to a lock that names each file by its hash and stays with the task. An environment is made
 of a lock once, in a store that all tasks of the user share: its files are hard links into uv's cache beside it, so that a second
@@ -47,7 +47,7 @@ _BARE_VERSION = re.compile(rf"({_NAME}) {{1,4}}v?([0-9]{{1,4}}(?:\.[0-9]{{1,6}})
 _AROUND = re.compile(r"(?:[-*•] {1,4})?(?:pip3? install )?(?P<quote>[`'\"]?)(.{1,200}?)(?P=quote)")
 """A line as it stands in a list, in a command or in quotes."""
 _REMARK = re.compile(r" {1,8}(?:#.{0,200}|\([A-Za-z][A-Za-z ,-]{0,80}\))$")
-"""What somebody added for whoever reads it: `# for plots`, `(optional)`."""
+"""Remarks after a package: `# for plots`, `(optional)`."""
 _MARKER = re.compile(r" {0,4}; {0,4}python_version {0,4}(<=|>=|<|>|==) {0,4}(['\"])3\.([0-9]{1,2})\2$")
 _NO_PACKAGE = frozenset(("python", "pip", "conda", "cuda", "cudnn", "cuda toolkit")) | sys.stdlib_module_names
 _OTHER_NAMES = {
@@ -60,7 +60,7 @@ _OTHER_NAMES = {
     "attr": "attrs",
     "bs4": "beautifulsoup4",
 }
-"""Names to import, and of projects, that are no names of packages; those of the packages."""
+"""Package names of common import and project names."""
 _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
 }  # fmt: skip
@@ -76,11 +76,11 @@ class InstallResult(NamedTuple):
     packages: tuple[Mapping[str, str], ...]
     """name and version each, also of those that were installed because another needs them."""
     output: str
-    """What uv said; empty where all went well."""
+    """Output of uv; empty on success."""
 
 
 def find_environment(directory: str, store: str = "") -> str | None:
-    """The virtual environment that was made for what is recorded in `directory`: what Box.python is then; None: it is gone."""
+    """Return the virtual environment recorded in `directory`, for Box.python; None if it is gone."""
     record = _read_record(directory)
     if record and record.get("version") == 1:
         made = os.path.join(directory, "environment", "venv")  # as releases made it that had no store
@@ -99,28 +99,12 @@ def list_installed(directory: str) -> tuple[str, ...]:
 
 
 def measure_store(store: str) -> int:
-    """The bytes that a store holds; a file that several environments share counts once."""
+    """Return the size of a store in bytes; a file that several environments share counts once."""
     return measure_disk_use(store)
 
 
-def language_of(plan: Mapping[str, Any]) -> str:
-    """Return the language of a plan without its version: of "C++17" C++, of "HTML/CSS/JavaScript" JavaScript."""
-    names = [re.sub(r"[ \d.]+$", "", part.strip()) for part in re.split(r"[/,(]| and ", str(plan.get("language", "Python")))]
-    return next((name for name in names if name not in ("HTML", "CSS", "")), "JavaScript")
-
-
-def is_python(plan: Mapping[str, Any]) -> bool:
-    """Return whether the code of a plan is in Python."""
-    return language_of(plan).casefold() == "python"
-
-
-def pip_packages(plan: Mapping[str, Any]) -> list[str]:
-    """Return the packages of a plan that pip installs: those of code in Python, and none of another language."""
-    return list(plan["environment_setup"]["packages"]) if is_python(plan) else []
-
-
 def read_requirement(text: str) -> str | None:
-    """A line of a plan as an installer takes it: `Torch (>=2.0)` is torch>=2.0, `numpy 1.26` numpy==1.26.
+    """Return a plan's line as an installer takes it: `Torch (>=2.0)` is torch>=2.0, `numpy 1.26` numpy==1.26.
 
     Empty: there is nothing to install, as for Python itself and its own modules. None: more than one thing can be meant.
     """
@@ -144,7 +128,7 @@ def read_requirement(text: str) -> str | None:
 
 
 def why_not_installable(text: str) -> str | None:
-    """Why a line of a plan is not a package that will be installed, or None: a name, extras, bounds on the version."""
+    """Return why a plan's line is not an installable package (a name, extras, bounds on the version), or None."""
     if read_requirement(text) is not None:
         return None
     return f"{text[:100]!r} is not installed: give a name with bounds on its version, like numpy>=1.26,<3"
@@ -161,7 +145,7 @@ def install_wheels(
     until: str = "",
     cpu: bool = False,
 ) -> InstallResult:
-    """Makes an environment with these packages, or finds the one that is there.
+    """Make an environment with these packages, or find the one that is there.
 
     `directory` is the task's: it keeps what was asked for and the lock. `store` is shared by tasks; without one, or where
     commands run with the user's own rights and could write to it, the environment lies in `directory`. Nothing is built, so
@@ -177,7 +161,7 @@ def install_wheels(
     record = _read_record(directory)
     is_same = record and (record["asked_sha256"], record.get("store", place)) == (wanted, place)
     if record and is_same and find_environment(directory, store):
-        logger.debug("{} packages are there already: what is asked for did not change", len(record["packages"]))
+        logger.debug("{} packages are installed already: the request did not change", len(record["packages"]))
         return InstallResult(True, tuple(record["packages"]), "")
     make_directory(directory)
     make_place(store)
@@ -208,7 +192,7 @@ def lock_wheels(
     until: str = "",
     cpu: bool = False,
 ) -> LockResult:
-    """Resolves packages and installs none: install_wheels then installs just these. The same arguments; raises PipelineError."""
+    """Resolve packages without installing: install_wheels, with the same arguments, installs these. Raises PipelineError."""
     _refuse_what_is_unsafe(packages, kind)
     store = store if store and kind in MOUNTED else directory
     asked, wanted = _digest_of(packages, until, cpu=cpu)
@@ -221,19 +205,19 @@ def lock_wheels(
 
 
 def index_addresses(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The indexes that the user's settings name, without names and passwords; empty: the usual one is asked."""
+    """Return the indexes in the user's settings, without names and passwords; empty: the usual one."""
     return find_index(environment).addresses
 
 
 def find_lock(
     packages: Sequence[str], directory: str, until: str = "", *, cpu: bool = False
 ) -> tuple[LockedPackage, ...] | None:
-    """What these packages were resolved to before; None where they were not."""
+    """Return the earlier resolution of these packages, or None."""
     return read_lock(directory, _digest_of(packages, until, cpu=cpu)[1])
 
 
 def _digest_of(packages: Sequence[str], until: str, *, cpu: bool) -> tuple[list[str], str]:
-    """What an installer is asked for, and the digest of that, on this Python."""
+    """Return the installer's requirements, and their digest on this Python."""
     asked = sorted({text for package in packages if (text := read_requirement(package))})
     of = [asked, sys.version_info[:3], sys.base_prefix, *([until] if until else []), *([] if cpu else ["gpu"])]
     return asked, sha256(json.dumps(of).encode())
@@ -252,7 +236,7 @@ def _record_of(directory: str) -> str:
 
 @contextmanager
 def _only_one(store: str) -> Iterator[None]:
-    """One installation at a time: the next one finds what this one made."""
+    """Allow one installation at a time: the next one finds its result."""
     try:
         file = open_file(os.path.join(store, "busy"), "wb")
     except OSError as error:
@@ -262,7 +246,7 @@ def _only_one(store: str) -> Iterator[None]:
 
 
 def _kept_lock(directory: str, wanted: str) -> bytes | None:
-    """The lock that was made for just this, on this machine or another."""
+    """Return the lock for exactly this request, from this machine or another, or None."""
     if packages := read_lock(directory, wanted):
         return render_requirements(packages)
     try:  # as releases wrote it that had no package_lock.json

@@ -1,4 +1,4 @@
-"""The rules that Landlock is given: which rights there are at an ABI, and which a path gets."""
+"""Rules for Landlock: the rights at an ABI, and those of a path."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _FILES = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1
 """All rights on files from an ABI on."""
 _NET_FROM, _SCOPE_FROM = 4, 6
 OLDEST_ABI = 3
-"""For Landlock alone: before it, a file that may not be written can be emptied all the same."""
+"""Oldest ABI for Landlock alone: before it, a write-protected file can still be emptied."""
 SIGNALS_ABI = _SCOPE_FROM
-"""From here on, signals to processes outside are held back by Landlock."""
+"""First ABI at which Landlock blocks signals to processes outside."""
 _CREATE_RULESET, _ASK_VERSION = 444, 1
 _SETTINGS = (*sorted(glob("/etc/java-*")), "/etc/R")  # links of /usr/lib lead there, and java does not start without
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/etc/ld.so.cache", "/etc/alternatives", *_SETTINGS)
@@ -40,14 +40,14 @@ _TERMINALS = ("/dev/pts", "/dev/ptmx", "/dev/tty")
 
 @cache
 def landlock_abi() -> int:
-    """Which Landlock the kernel has; 0 is none."""
+    """Return the kernel's Landlock version; 0 without it."""
     if sys.platform != "linux" or platform.machine() not in ("x86_64", "aarch64"):
         return 0
     return max(0, int(ctypes.CDLL(None, use_errno=True).syscall(_CREATE_RULESET, None, 0, _ASK_VERSION)))
 
 
 def landlock_words(box: Box, scratch: str, python: Iterable[str]) -> list[str]:
-    """The orders that make confine.py apply Landlock; none where the kernel has none."""
+    """Return the words that make confine.py apply Landlock; none without it in the kernel."""
     version = landlock_abi()
     if not version:
         return []
@@ -74,7 +74,7 @@ def landlock_words(box: Box, scratch: str, python: Iterable[str]) -> list[str]:
 
 
 def reading_words(paths: Iterable[str], listed: Iterable[str]) -> list[str]:
-    """The orders for a process that writes nothing and reads the system and these paths; of `listed` it reads names alone."""
+    """Return the words for a process that only reads the system and these paths; of `listed` only names."""
     version = landlock_abi()
     everything = max((since, rights) for since, rights in _FILES.items() if since <= version)[1]
     words = [

@@ -1,4 +1,4 @@
-"""How a command is started in each kind of sandbox."""
+"""Start a command in each kind of sandbox."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def launch_command(
     network: bool = False,
     listener: Listener | None = None,
 ) -> CommandResult:
-    """Runs a shell command in a box of a kind that runs commands. `variables` are added to its environment.
+    """Run a shell command in a box of a kind that runs commands. `variables` are added to its environment.
 
     `network` opens that of the host, where there are mounts; Landlock alone never does. A `listener` gets the output, and may
     end the command. Raises StorageError where the machine is out of room, descriptors, processes or memory: that says nothing
@@ -127,13 +127,13 @@ def _what_is_not_there(box: Box) -> str:
 
 
 def find_interpreter(box: Box) -> list[str]:
-    """The python of this program, then the directories that it needs: exactly these, be they in a home directory."""
+    """Return the python of this program, then exactly the directories that it needs, even in a home directory."""
     directories = [sys.base_prefix, os.path.realpath(sys.base_prefix), *([box.python] if box.python else [])]
     return [os.path.realpath(sys.executable), *dict.fromkeys(directories)]
 
 
 def base_environment(home: str) -> Mapping[str, str]:
-    """All that a command finds in its environment, but for the PATH."""
+    """Return the environment of a command, without the PATH."""
     return {
         "HOME": home,
         "TMPDIR": home,
@@ -158,7 +158,7 @@ def _start_bubblewrap(
 def _start_supervised(
     box: Box, shell: list[str], variables: Mapping[str, str], take: Taker, scratch: str
 ) -> SupervisedProcess:
-    """Without namespaces: the kernel's rules alone, or none, and a parent that ends every child."""
+    """Start without namespaces: the kernel's rules alone, or none, and a parent that ends every child."""
     python = find_interpreter(box)
     names = os.path.join(scratch, "bin")
     os.mkdir(names)
@@ -186,7 +186,7 @@ def _run_in_container(
     *,
     network: bool,
 ) -> CommandResult:
-    """Under a supervisor, because an engine is a process like others; what a daemon runs for it ends with its standard input."""
+    """Run a container's engine under a supervisor, as any process; a daemon's part ends with its standard input."""
     remove_leftovers(box.kind)
     name = os.path.basename(scratch)
     words = ["first:", *_limit_words(box), f"cd:{box.workspace}", *seccomp_words(alone=False)]
@@ -209,7 +209,7 @@ def _run_to_end(
     scratch: Sequence[str],
     find_other: Callable[[], int] = lambda: 0,
 ) -> CommandResult:
-    """Holds a process to the limits of its box. `scratch`: what it may fill beside what the box says."""
+    """Hold a process to the limits of its box. `scratch`: what it may fill beside what the box says."""
     with process:
         watch = LimitWatch(process.pid, (box.workspace, *box.writable, *scratch), box.limits, find_other)
 

@@ -1,4 +1,4 @@
-"""What a plan's packages were resolved to: names, versions and the hashes of their files, kept with the task."""
+"""Locks of a plan's packages: names, versions and hashes of their files, kept with the task."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import json
 import os
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from phases.sandbox.wheel_licences import LONGEST
 from pipeline.base.errors import StorageError
 from pipeline.base.files import read_bytes, sha256, write_durable
 
@@ -19,7 +17,7 @@ MOST_LOCK = 2**24
 CPU_BUILD = "+cpu"
 """The label of a version that was built for processors alone."""
 LOCKED, NO_SOLUTION, NO_INDEX = "locked", "no solution", "no index"
-"""What comes of resolving: a lock; the index has no such packages that go together; the index could not be asked."""
+"""Results of resolving: a lock; no compatible packages in the index; the index could not be asked."""
 _CUDA_BUILD = re.compile(r"\+(?:cu|rocm)[0-9]")
 _CUDA_LIBRARY = re.compile(r"(?:nvidia|cuda)-")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?", re.ASCII)
@@ -33,27 +31,25 @@ class LockedPackage(NamedTuple):
     name: str
     version: str
     sha256: tuple[str, ...]
-    """Of each file that it may come in."""
+    """Digest of each possible file."""
     bytes: int | None = None
-    """Of the largest of these files; None where the index does not say."""
-    licence: str = ""
-    """As its metadata names it; empty where that names none, or could not be asked."""
+    """Size of the largest of these files; None if the index does not state it."""
 
 
 class LockResult(NamedTuple):
-    """What packages were resolved to."""
+    """Resolution of packages."""
 
     outcome: str
     """locked, no solution or no index."""
     packages: tuple[LockedPackage, ...]
     output: str
-    """What uv said; empty where there is a lock."""
+    """Output of uv; empty with a lock."""
     addresses: tuple[str, ...] = ()
-    """Of the indexes that were asked, without what opens them; none: uv's own default."""
+    """Addresses of the indexes, without credentials; none: uv's own default."""
 
 
 def parse_pylock(data: bytes) -> tuple[LockedPackage, ...]:
-    """The packages of a pylock.toml (the standard's lock file, as uv writes it). Raises ValueError for anything else."""
+    """Parse a pylock.toml (the standard's lock file, as uv writes it). Raises ValueError for anything else."""
     found = []
     for row in tomllib.loads(data.decode("utf-8")).get("packages", []):
         wheels = row.get("wheels", [])
@@ -63,21 +59,8 @@ def parse_pylock(data: bytes) -> tuple[LockedPackage, ...]:
     return tuple(found)
 
 
-def read_addresses(data: bytes) -> dict[str, str]:
-    """Of each package of a pylock.toml, where one of its wheels lies."""
-    rows = tomllib.loads(data.decode("utf-8")).get("packages", [])
-    return {
-        row["name"]: str(row["wheels"][0]["url"]) for row in rows if row.get("wheels") and row["wheels"][0].get("url")
-    }
-
-
-def with_licences(packages: Iterable[LockedPackage], licences: Mapping[str, Any]) -> tuple[LockedPackage, ...]:
-    """The packages with their licences, which anybody may have written: what is no short text is none."""
-    return tuple(row._replace(licence=_sound_licence(licences.get(row.name))) for row in packages)
-
-
 def render_requirements(packages: Iterable[LockedPackage]) -> bytes:
-    """The lock as requirements with hashes, which every installer of Python takes."""
+    """Render the lock as requirements with hashes, which every installer of Python takes."""
     rows = (
         " \\\n    ".join([f"{row.name}=={row.version}", *(f"--hash=sha256:{digest}" for digest in row.sha256)])
         for row in packages
@@ -107,21 +90,21 @@ def describe_cuda(packages: Iterable[Mapping[str, Any]]) -> str:
 
 
 def write_lock(directory: str, of: str, packages: Sequence[LockedPackage]) -> None:
-    """Keeps a lock with the task. `of`: the digest of what was asked for, and where. Raises StorageError."""
+    """Keep a lock with the task. `of`: the digest of what was asked for, and where. Raises StorageError."""
     rows = {"version": 1, "of": of, "packages": [row._asdict() for row in packages]}
     write_durable(_path_of(directory, of), (json.dumps(rows, indent=1) + "\n").encode())
 
 
 def read_lock(directory: str, of: str) -> tuple[LockedPackage, ...] | None:
-    """The lock that was made for just this, on this machine or another. A task directory may be anybody's: what is no name, no
-    version and no hash is no lock.
+    """Return the lock for exactly this request, from this machine or another.
+
+    A task directory is untrusted: an invalid name, version or hash makes the lock invalid.
     """
     try:
         rows = json.loads(read_bytes(_path_of(directory, of), limit=MOST_LOCK))
         if rows["of"] != of:
             return None
-        found = [_check_row(row["name"], row["version"], row["sha256"], row["bytes"]) for row in rows["packages"]]
-        return with_licences(found, {row["name"]: row.get("licence") for row in rows["packages"]})
+        return tuple(_check_row(row["name"], row["version"], row["sha256"], row["bytes"]) for row in rows["packages"])
     except (StorageError, ValueError, KeyError, TypeError):
         return None
 
@@ -132,16 +115,13 @@ def _path_of(directory: str, of: str) -> str:
 
 
 def describe_packages(packages: Sequence[Mapping[str, Any]], asked: Sequence[str]) -> str:
-    """`torch 2.5.1 (850 MB), tqdm 4.70 and 24 that these need; 2.4 GB to download`. `asked`: as an installer takes them."""
+    """Return `torch 2.5.1 (850 MB), tqdm 4.70 and 24 that these need; 2.4 GB to download`; `asked` in an installer's form."""
     names = {_normalize_name(match[0]) for text in asked if (match := _NAME.match(text))}
     own = [row for row in packages if _normalize_name(row["name"]) in names]
     told = ", ".join(f"{row['name']} {row['version']}{_in_brackets(row['bytes'])}" for row in own)
     more = len(packages) - len(own)
     total = sum(row["bytes"] or 0 for row in packages)
     download = f"; {_size(total)} to download, if none of it is here yet" if total else ""
-    licences = Counter(row.get("licence") or "not told" for row in packages)
-    if set(licences) - {"not told"}:
-        download += "; licences: " + ", ".join(f"{name} ({count})" for name, count in licences.most_common())
     needing = f" and {more} that {'this needs' if len(own) == 1 else 'these need'}" if more else ""
     return f"{told}{needing}{download}"
 
@@ -161,10 +141,6 @@ def _size(count: int) -> str:
     return f"{max(count // 1000, 1)} kB"
 
 
-def _sound_licence(text: object) -> str:
-    return text if isinstance(text, str) and len(text) <= LONGEST and text.isprintable() else ""
-
-
 def _check_row(name: str, version: str, hashes: Sequence[str], size: int | None) -> LockedPackage:
     sound = _NAME.fullmatch(name) and _VERSION.fullmatch(version) and hashes and all(map(_SHA256.fullmatch, hashes))
     if not sound or not (size is None or (isinstance(size, int) and size >= 0)):
@@ -173,7 +149,7 @@ def _check_row(name: str, version: str, hashes: Sequence[str], size: int | None)
 
 
 def _size_on_disk(address: str) -> int | None:
-    """The size of a file that an index on this machine names."""
+    """Return the size of a file that an index on this machine names."""
     parts = urlsplit(address)
     try:
         return os.path.getsize(unquote(parts.path)) if parts.scheme == "file" else None

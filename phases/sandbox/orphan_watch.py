@@ -1,4 +1,4 @@
-"""Ends commands in bubblewrap whose runner was killed before they were bound to its life.
+"""End commands in bubblewrap whose runner was killed before they were bound to its life.
 
 bubblewrap binds a command to its parent only once its namespaces stand, some milliseconds after it began, and longer on a busy
 machine. Who is killed before that leaves a command that runs on, or a first process that waits for ever. So one process beside
@@ -37,10 +37,10 @@ class OrphanWatch:
     """The runner's end. What cannot be told is not: the command runs as it would without."""
 
     def __init__(self) -> None:
-        """Starts the process. Raises OSError."""
+        """Start the process. Raises OSError."""
         self._connection, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._launches = count(1)  # of all threads: each gets a number that no other has
-        # It ends by itself, and nobody waits for it; a paper of a batch, which is a fork, has one of its own.
+        # It ends by itself, and is not waited for; a paper of a batch, which is a fork, has one of its own.
         os.register_at_fork(after_in_child=self._connection.close)
         with theirs:
             theirs.set_inheritable(True)
@@ -53,18 +53,18 @@ class OrphanWatch:
             )
 
     def announce(self, info: socket.socket) -> int:
-        """Before a launch: `info` is where bubblewrap tells of its first process. The number of the launch."""
+        """Announce a launch before it: `info` is where bubblewrap reports its first process. Returns its number."""
         launch = next(self._launches)
         with contextlib.suppress(OSError):
             socket.send_fds(self._connection, [b"open %d" % launch], [info.fileno()])
         return launch
 
     def name(self, launch: int, pid: int) -> None:
-        """After it: which process bubblewrap is."""
+        """Report which process bubblewrap is, after the launch."""
         self._send(b"pid %d %d" % (launch, pid))
 
     def forget(self, launch: int) -> None:
-        """At its end."""
+        """Forget a launch after its end."""
         self._send(b"done %d" % launch)
 
     def _send(self, message: bytes) -> None:
@@ -73,7 +73,7 @@ class OrphanWatch:
 
 
 def orphan_watch() -> OrphanWatch:
-    """The one of this process, started where it is first needed. Raises OSError."""
+    """Return the watch of this process, started at the first use. Raises OSError."""
     with _STARTING:
         return _watch_of(os.getpid())
 
@@ -84,7 +84,7 @@ def _watch_of(pid: int) -> OrphanWatch:
 
 
 def read_first(info: socket.socket, seconds: float) -> int | None:
-    """The first process inside, as bubblewrap tells it; None where it ends before, or does not tell in time.
+    """Return the first process inside, by bubblewrap's word; None if it ends before, or is late.
 
     The words are left where they are: the runner and its watch read the same ones.
     """
@@ -100,7 +100,7 @@ def read_first(info: socket.socket, seconds: float) -> int | None:
 
 
 def main(connection: int) -> None:
-    """Waits for the end of the runner, and ends what it has not ended itself."""
+    """Wait for the end of the runner, and end what it has not ended itself."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     launches: dict[bytes, tuple[socket.socket, int]] = {}
@@ -134,7 +134,7 @@ def _end_launch(info: socket.socket, pid: int) -> None:
 
 
 def _group_of(pid: int) -> list[int]:
-    """Bubblewrap, and the first process that it made as long as that has no session of its own."""
+    """Return bubblewrap and its first process, until that has a session of its own."""
     found = []
     for name in os.listdir("/proc") if pid else ():
         with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as file:
@@ -145,7 +145,7 @@ def _group_of(pid: int) -> list[int]:
 
 
 def _is_bubblewrap(pid: int) -> bool:
-    """Whether it is still that process: numbers are given again."""
+    """Return whether it is still that process: numbers are reused."""
     try:
         with open(f"/proc/{pid}/comm", encoding="ascii", errors="replace") as file:
             return file.read().startswith(_PROGRAM)

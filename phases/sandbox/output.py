@@ -1,4 +1,4 @@
-"""What is kept of the output of a command: a bounded beginning and end, harmless on a terminal."""
+"""Bound the output of a command to its beginning and end, and make it harmless on a terminal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class OutputBuffer:
         return self.taken <= self._most
 
     def data(self) -> bytes:
-        """What is kept, in at most `most` bytes, with what is left out said in between."""
+        """Return the kept output, at most `most` bytes, with a note on what is left out."""
         if self.is_whole():
             return self._head + self._tail
         head, tail = (
@@ -41,17 +41,17 @@ class OutputBuffer:
         return _join_ends(head, tail, self.taken)
 
     def text(self) -> str:
-        """The same as a text that is safe to show."""
+        """Return the output as text that is safe to show."""
         return escape_unseen(self.data().decode("utf-8", "replace"))
 
 
 def escape_unseen(text: str) -> str:
-    """The text with everything spelled out that would change a terminal, or be hidden from a reader."""
+    """Return the text with everything spelled out that would change a terminal, or be hidden from a reader."""
     return escape_text(text.replace("\r\n", "\n"))
 
 
 def cut_middle(data: bytes, most: int) -> bytes:
-    """The beginning and the end of it, no character cut in two, with what is left out said in between."""
+    """Return its beginning and end without cutting a character, with a note on what is left out."""
     if len(data) <= most:
         return data
     if most <= _ROOM_TO_SAY_SO:
@@ -61,14 +61,14 @@ def cut_middle(data: bytes, most: int) -> bytes:
 
 
 def head_of(data: bytes, most: int) -> bytes:
-    """The first bytes, without a character at their end that is not all there."""
+    """Return the first bytes, without an incomplete character at their end."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     decoder.decode(data[:most])
     return data[: min(most, len(data)) - len(decoder.getstate()[0])]
 
 
 def tail_of(data: bytes, most: int) -> bytes:
-    """The last bytes, without the rest of a character whose start is not among them."""
+    """Return the last bytes, without an incomplete character at their start."""
     if len(data) <= most:
         return data
     start = first = max(0, len(data) - most)
@@ -78,5 +78,5 @@ def tail_of(data: bytes, most: int) -> bytes:
 
 
 def _join_ends(head: bytes, tail: bytes, whole: int) -> bytes:
-    """Both ends of something that had `whole` bytes, and what is missing, said in at most 60 bytes."""
-    return head + f"\n… {whole - len(head) - len(tail):,} bytes here are left out …\n".encode() + tail
+    """Join both ends of `whole` bytes, with a note of at most 60 bytes on what is missing."""
+    return head + f"\n… {whole - len(head) - len(tail):,} bytes left out here …\n".encode() + tail

@@ -1,4 +1,4 @@
-"""Where packages come from: the user's settings for pip and uv, as uv takes them, and the files that it must be able to read."""
+"""Package indexes: the user's settings for pip and uv in uv's form, and the files that uv must read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FLAGS = {
 class PackageIndex(NamedTuple):
     flags: tuple[str, ...]
     addresses: tuple[str, ...]
-    """Those of the indexes, without the names and passwords that open them."""
+    """Addresses of the indexes, without names and passwords."""
     variables: Mapping[str, str]
     readable: tuple[str, ...]
     is_usual: bool
@@ -40,7 +40,7 @@ class PackageIndex(NamedTuple):
 
 
 def find_index(environment: Mapping[str, str]) -> PackageIndex:
-    """`environment` is the user's: of it pip's and uv's settings, those of proxies, and where the home directory is are used."""
+    """Read the index from the user's environment: pip's and uv's settings, proxies, and the home directory."""
     settings = _pip_settings(environment)
     flags = [
         word for name, flag in _FLAGS.items() for value in settings.get(name, "").split() for word in (flag, value)
@@ -74,7 +74,7 @@ def _without_password(address: str) -> str:
 
 
 def _pip_settings(environment: Mapping[str, str]) -> dict[str, str]:
-    """pip's settings by their long names: those of files, then those of the environment."""
+    """Return pip's settings by their long names: those of files, then those of the environment."""
     found: dict[str, str] = {}
     for path in _pip_files(environment):
         parser = configparser.RawConfigParser(strict=False)
@@ -99,11 +99,11 @@ def _pip_files(environment: Mapping[str, str]) -> list[str]:
 
 
 def _readable_paths(environment: Mapping[str, str], values: list[str]) -> list[str]:
-    """How to reach the network, uv's settings, the directories that settings name."""
+    """Return the paths to read for the network, uv's settings, and the directories of settings."""
     home, config = _home_of(environment)
     words = [word for value in values for word in value.split() if value != home]
     indexes = [word.removeprefix("file://").rstrip("/") for word in words if word.startswith("file:///")]
-    # The files of an index lie beside it, and its pages lead there.
+    # The files of an index are next to it, and its pages link to them.
     named = [*words, *indexes, *(os.path.dirname(path) for path in indexes)]
     named += [os.path.join(config, "uv", "uv.toml"), "/etc/uv/uv.toml"]
     directories = [path for path in named if path.startswith("/") and path.strip("/")]
@@ -111,11 +111,11 @@ def _readable_paths(environment: Mapping[str, str], values: list[str]) -> list[s
 
 
 def _home_of(environment: Mapping[str, str]) -> tuple[str, str]:
-    """The home directory, and that of settings in it."""
+    """Return the home directory, and that of settings in it."""
     home = environment.get("HOME", "/nonexistent")
     return home, environment.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
 
 
 def _can_be_shown(path: str, home: str) -> bool:
-    """A whole home directory is not shown, though it stands in the environment."""
+    """Return whether a path may be shown: a whole home directory is not, even if the environment names it."""
     return os.path.exists(path) and not f"{os.path.realpath(home)}/".startswith(f"{os.path.realpath(path)}/")

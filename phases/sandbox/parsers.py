@@ -1,4 +1,4 @@
-"""Where the processes run that parse what strangers made: no network, no home directory, and nothing that can be written.
+"""Confine the processes that parse untrusted input: no network, no home directory, no writable file.
 
 They run in what holds on this machine: the kernel's rules (Landlock) with the filter on system calls, else bubblewrap, else that
 filter alone. A worker sets its limits on memory and time itself, and has no key in its environment (pipeline/base/workers.py).
@@ -21,7 +21,7 @@ _OWN = (*phases.__path__, *pipeline.__path__)
 
 
 def confine_parser(argv: Sequence[str], readable: Sequence[str]) -> list[str]:
-    """The command line that starts a Python worker of this program confined; beside Python it can read `readable` alone."""
+    """Return the command line of a confined Python worker of this program, which reads `readable` besides Python."""
     paths = [*_installed(), *map(os.path.abspath, readable)]
     # without this machine's namespaces around it, the filter refuses every socket (decision 255)
     words = [*seccomp_words(alone=True)]
@@ -34,14 +34,14 @@ def confine_parser(argv: Sequence[str], readable: Sequence[str]) -> list[str]:
 
 
 def _installed() -> list[str]:
-    """Where Python and this program are: exactly these, be they in a home directory."""
+    """Return exactly the directories of Python and this program, even in a home directory."""
     stores = ("/nix/store", "/gnu/store")  # where some systems have all their programs
     python = sorted({sys.prefix, sys.base_prefix, os.path.realpath(sys.base_prefix)})
     return [*filter(os.path.isdir, stores), *python, *map(os.path.abspath, _OWN)]
 
 
 def _listed() -> list[str]:
-    """The directories that Python looks for this program in: their names are read, and nothing in them."""
+    """Return the directories in which Python looks for this program: only their names are read."""
     return sorted({os.path.dirname(os.path.abspath(path)) for path in _OWN})
 
 

@@ -1,4 +1,4 @@
-"""Whether a kind of sandbox holds on this machine: tried out before it is trusted."""
+"""Test each kind of sandbox on this machine before it is trusted."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ print(word, "; ".join(holes))
 
 
 def probe_best() -> Probe:
-    """The best kind of sandbox that holds here."""
+    """Return the best kind of sandbox that holds here."""
     why = []
     for kind in (BUBBLEWRAP, LANDLOCK):
         found = probe_kind(kind)
@@ -70,7 +70,7 @@ def probe_kind(kind: str) -> Probe:
             raise storage_error("try the sandbox out in", place, error) from error
         if not name:
             return Probe(False, str(error))
-        fault = f"cannot be tried out: {error}"
+        fault = f"cannot be tested: {error}"
     return Probe(False, f"{name.split()[0]} {fault}") if fault else Probe(True, name, kind)
 
 
@@ -84,7 +84,7 @@ def describe_sandbox() -> str:
 
 
 def _what_is_missing(kind: str) -> tuple[str, str]:
-    """What the sandbox is called in full, and what it lacks, if anything."""
+    """Return the sandbox's full name, and what it lacks, if anything."""
     if sys.platform != "linux":
         return "", f"{platform.system()} has no sandbox"
     if not seccomp_words(alone=True):
@@ -101,7 +101,7 @@ def _what_is_missing(kind: str) -> tuple[str, str]:
 
 
 def _find_hole(kind: str) -> str | None:
-    """Tries what must not succeed, and what must: the first thing that is wrong, in words."""
+    """Try what must not succeed, and what must: the first thing that is wrong, in words."""
     with scratch_directory() as directory, socket.create_server(("127.0.0.1", 0)) as host:
         inside, outside = os.path.join(directory, "inside"), os.path.join(directory, "outside")
         word = secrets.token_hex(8)
@@ -119,15 +119,15 @@ def _find_hole(kind: str) -> str | None:
             Box(inside, kind), f"python -I -S attempt.py {word} '{canary}' '{outside}' {port}", _SECONDS
         )
         if os.listdir(outside) != ["canary"]:
-            return "starts, and keeps nothing in: a file outside could be written"
+            return "starts, but isolates nothing: a file outside could be written"
         if finished.exit_code != 0 or not finished.output.startswith(word):
             _raise_shortage(finished.output)
             return f"does not start here: {' '.join(finished.output.split())[-300:] or finished.exit_code}"
         holes = finished.output.removeprefix(word).strip()
         if holes:
-            return f"starts, and keeps nothing in: {holes}"
+            return f"starts, but isolates nothing: {holes}"
         if not os.path.exists(os.path.join(inside, "inside")):
-            return "starts, and the workspace cannot be written in it"
+            return "starts, but the workspace cannot be written in it"
     return None
 
 

@@ -1,4 +1,4 @@
-"""How a command is held while it runs: fed, read, and ended with all that came of it.
+"""Run a command: feed it, read its output, and end it with all its descendants.
 
 There are two ways. Without namespaces a supervisor of our own is its parent (supervisor.py). bubblewrap makes a namespace of
 processes, and with the first process inside the kernel ends all the others.
@@ -24,28 +24,28 @@ from phases.sandbox.orphan_watch import orphan_watch, read_first
 PATIENCE = 10.0
 """Seconds that a supervisor gets for its own part, before it is given up."""
 TIME = "time"
-"""What follow_process says when the time is over."""
+"""Result of follow_process after a timeout."""
 _PIECE = 65_536
 _LARGEST_REMAINDER = 2 * 2**20
-"""What may still be in a pipe when nobody is left who writes to it."""
+"""Largest rest in a pipe without a writer."""
 _LONGEST_WAIT = 3600.0
-_LEFT = "a process of it may be left: the one that watches over them was stopped, or had not the right to end it"
+_LEFT = "a process of it may still run: its supervisor was stopped, or lacked the right to end it"
 _DECIDED = (supervisor.TELLS_FAULT, supervisor.TELLS_TIMEOUT, supervisor.TELLS_EXIT, supervisor.TELLS_SIGNAL)
 _PACKAGES = os.path.abspath(__file__).rsplit(os.sep, 3)[0]
 Taker = Callable[[bytes], object]
-"""What is called with each piece of output."""
+"""Callback for each piece of output."""
 
 
 class CommandOutcome(NamedTuple):
-    """What came of a command: one of an exit code, a signal, a timeout and a fault."""
+    """Command result: one of an exit code, a signal, a timeout and a fault."""
 
     exit_code: int | None = None
     signal: int | None = None
     timed_out: bool = False
     fault: str = ""
-    """Why it could not be run, in words."""
+    """Reason why it could not be run."""
     notes: tuple[str, ...] = ()
-    """What went wrong and changes no verdict, like a process that could not be ended."""
+    """Faults without an effect on the verdict, like a process that could not be ended."""
 
 
 class SupervisedProcess:
@@ -93,13 +93,13 @@ class SupervisedProcess:
         self.end()
 
     def begin(self) -> None:
-        """Gives the order: before it nothing is run."""
+        """Give the order: before it nothing is run."""
         self._connection.settimeout(PATIENCE)
         with contextlib.suppress(OSError):  # a supervisor that is gone is noticed at the next step
             self._connection.sendall(self._order)
 
     def serve(self, seconds: float) -> bool:
-        """Feeds and reads the command, or waits for so long; False when it has ended with all that it started."""
+        """Feed and read the command, or wait for so long; False when it has ended with all that it started."""
         if self._connection.fileno() not in self._pipes.serve(seconds):
             return True
         try:
@@ -110,11 +110,11 @@ class SupervisedProcess:
         return bool(piece)
 
     def is_decided(self) -> bool:
-        """Whether it is known what came of the command; its children may still be there."""
+        """Return whether the command's result is known; its children may still run."""
         return bool(self._decision())
 
     def end(self) -> None:
-        """Ends the command and all that it started, waits until they are gone, and gives back every descriptor."""
+        """End the command and all that it started, waits until they are gone, and give back every descriptor."""
         self._connection.close()  # the supervisor ends them all, then itself
         try:
             self._process.wait(PATIENCE)
@@ -133,7 +133,7 @@ class SupervisedProcess:
             self._process.stdin.close()
 
     def outcome(self) -> CommandOutcome:
-        """What the supervisor told. Raises OSError where the machine had no room for it."""
+        """Return the supervisor's result. Raises OSError if the machine had no room for it."""
         word, notes = self._decision(), tuple(dict.fromkeys(self._notes))
         value = self._reports().get(word, b"").decode("utf-8", "replace")
         if word == supervisor.TELLS_TIMEOUT:
@@ -145,7 +145,7 @@ class SupervisedProcess:
         code = self._process.returncode
         if not word and code == supervisor.NO_ROOM:
             raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-        fault = value if word else f"the process that watches over it was ended before it (exit code {code})"
+        fault = value if word else f"its supervising process ended first (exit code {code})"
         return CommandOutcome(fault=fault, notes=notes)
 
     def _reports(self) -> dict[bytes, bytes]:
@@ -155,12 +155,12 @@ class SupervisedProcess:
         return next((word for word in _DECIDED if word in self._reports()), b"")
 
 
-# No supervisor beside bubblewrap: it would cost each command the start of one more Python (decision 145).
+# No supervisor for bubblewrap: it would cost each command the start of one more Python (decision 145).
 class BubblewrapProcess:
     """A command in bubblewrap, its output and its errors together."""
 
     def __init__(self, argv: Sequence[str], environment: Mapping[str, str], taker: Taker) -> None:
-        """Raises OSError, and ValueError for a NUL byte or half a surrogate pair in the command."""
+        """Raise OSError, and ValueError for a NUL byte or half a surrogate pair in the command."""
         self._first: int | None = None
         self._begun = False
         self._info, tells = socket.socketpair()
@@ -198,22 +198,22 @@ class BubblewrapProcess:
         self.end()
 
     def begin(self) -> None:
-        """Waits until bubblewrap has told of the first process inside."""
+        """Wait until bubblewrap has told of the first process inside."""
         if first := read_first(self._info, PATIENCE):
             self._first = _open_handle(first)
         self._begun = True
 
     def serve(self, seconds: float) -> bool:
-        """Reads what is printed, or waits for so long; False when the command has ended."""
+        """Read what is printed, or wait for for so long; False when the command has ended."""
         self._pipes.serve(seconds)
         return self._process.poll() is None
 
     def is_decided(self) -> bool:
-        """Never before its end: it ends with all its children at once."""
+        """Return whether the command ended: it ends with all its children at once."""
         return False
 
     def end(self) -> None:
-        """Ends the command and all that it started, waits until they are gone, and gives back every descriptor."""
+        """End the command and all that it started, waits until they are gone, and give back every descriptor."""
         # With the first process inside the kernel ends all the others, and lets them make no more.
         if not self._begun and (first := read_first(self._info, 0)):
             self._first = _open_handle(first)
@@ -234,7 +234,7 @@ class BubblewrapProcess:
         self._watch.forget(self._launch)
 
     def outcome(self) -> CommandOutcome:
-        """Its exit code, which bubblewrap passes on."""
+        """Return its exit code, which bubblewrap passes on."""
         return CommandOutcome(exit_code=self._process.returncode)
 
 
@@ -242,7 +242,7 @@ def follow_process(
     process: SupervisedProcess | BubblewrapProcess, seconds: float, *, tick: float = _LONGEST_WAIT,
     find_breach: Callable[[], str | None] = lambda: None,
 ) -> str | None:  # fmt: skip
-    """Serves a process until it has ended, or has to be: None, `time`, or the limit that `find_breach` names.
+    """Serve a process until it has ended, or has to be: None, `time`, or the limit that `find_breach` names.
 
     `find_breach` is asked after every `tick` seconds at least.
     """
@@ -274,11 +274,11 @@ class _Pipes:
                 self._waiting.register(end.fileno(), select.POLLIN if taker else select.POLLOUT)
 
     def watch(self, descriptor: int) -> None:
-        """Serving ends early when there is something to read from this one, too."""
+        """End serving early also when this one has something to read."""
         self._waiting.register(descriptor, select.POLLIN)
 
     def serve(self, seconds: float) -> set[int]:
-        """One step with each pipe that is ready, after a wait of at most so long; the watched descriptors that are ready."""
+        """Handle each ready pipe after a wait of at most so long; return the ready watched descriptors."""
         ready = set()
         for descriptor, _ in self._waiting.poll(min(seconds, _LONGEST_WAIT) * 1000 + 1):
             if descriptor not in self._open:
@@ -289,7 +289,7 @@ class _Pipes:
         return ready
 
     def close(self) -> None:
-        """Takes in what is still in the pipes, and closes them."""
+        """Take in what is still in the pipes, and close them."""
         for descriptor, (end, taker) in self._open.items():
             for _ in range(_LARGEST_REMAINDER // _PIECE if taker else 0):
                 if not self._step(descriptor):
@@ -297,7 +297,7 @@ class _Pipes:
             end.close()
 
     def _step(self, descriptor: int) -> bool:
-        """Reads or writes one piece; False when there is nothing more to do with this pipe."""
+        """Read or write one piece; False when there is nothing more to do with this pipe."""
         taker = self._open[descriptor][1]
         try:
             if taker:
@@ -307,13 +307,13 @@ class _Pipes:
             self._given = self._given[os.write(descriptor, self._given[:_PIECE]) :] if self._given else self._given
         except BlockingIOError:
             return True
-        except OSError:  # nobody reads what it is given: that is its own affair
+        except OSError:  # it does not read its input, which is its own affair
             return False
         return bool(self._given)
 
 
 def _open_handle(pid: int) -> int | None:
-    """What tells of the end of a process; None where the kernel has no such thing."""
+    """Return a handle that reports the end of a process; None if the kernel has no such thing."""
     try:
         return os.pidfd_open(pid)
     except (OSError, AttributeError):

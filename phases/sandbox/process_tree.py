@@ -1,4 +1,4 @@
-"""The processes that a process has brought forth, as the kernel lists them."""
+"""List the descendants of a process, as the kernel reports them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Process(NamedTuple):
 
 
 def descendants_of(root: int) -> list[Process]:
-    """Children, grandchildren and so on of a process, without itself. Empty where there is no /proc."""
+    """Return all descendants of a process, without itself. Empty without /proc."""
     children: dict[int, list[Process]] = {}
     for process in _list_processes():
         children.setdefault(process.parent, []).append(process)
@@ -31,7 +31,7 @@ def descendants_of(root: int) -> list[Process]:
 
 
 def count_threads_of_user() -> int:
-    """How many threads the user has, all processes together; 0 where there is no /proc."""
+    """Return the number of the user's threads, all processes together; 0 without /proc."""
     user, threads = os.getuid(), 0
     for process in _list_processes():
         try:

@@ -18,7 +18,7 @@ PREFIX = "pipeline-sandbox-"
 
 @contextmanager
 def scratch_directory() -> Iterator[str]:
-    """An empty directory of this process, gone when the block ends. Raises OSError, StorageError."""
+    """Yield an empty directory of this process, removed at the end of the block. Raises OSError, StorageError."""
     try:
         tempfile.gettempdir()
     except FileNotFoundError as error:  # it tries to write in each directory, and does not say why it could not
@@ -34,7 +34,7 @@ def scratch_directory() -> Iterator[str]:
 
 @cache
 def _pid_namespace() -> int:
-    """Stands for the set of processes that a process number is one of: a directory may be shared with another set."""
+    """Return the namespace of process ids: a directory may be shared between several."""
     try:
         return os.stat("/proc/self/ns/pid").st_ino
     except OSError:
@@ -43,7 +43,7 @@ def _pid_namespace() -> int:
 
 @cache
 def _remove_stale() -> None:
-    """Removes directories of this user whose process is gone; once a process."""
+    """Remove directories of this user whose process is gone; once a process."""
     parent = tempfile.gettempdir()
     for name in os.listdir(parent):
         path = os.path.join(parent, name)
@@ -52,7 +52,7 @@ def _remove_stale() -> None:
 
 
 def is_stale(name: str) -> bool:
-    """Whether a directory, or what has its name, was made here by a process that is gone."""
+    """Return whether a scratch directory is left from a dead process."""
     words = name.removeprefix(PREFIX).split("-")
     if not name.startswith(f"{PREFIX}{_pid_namespace()}-") or len(words) < 3 or not words[1].isdigit():
         return False

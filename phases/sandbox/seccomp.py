@@ -1,4 +1,4 @@
-"""The filter on system calls: a program for the kernel, put together by hand from a list of refusals."""
+"""Filter on system calls: a program for the kernel, assembled by hand from a list of refusals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LOAD, _AND, _EQUAL, _AT_LEAST, _ANSWER = 0x20, 0x54, 0x15, 0x35, 0x06
 _NUMBER_AT, _MACHINE_AT, _ARGUMENTS_AT = 0, 4, 16
 _ALLOW, _REFUSE, _END_THE_PROCESS = 0x7FFF0000, 0x00050000, 0x80000000
 _OTHER_TABLE = 0x40000000
-"""From here on an x86_64 kernel reads numbers by another table."""
+"""First number at which an x86_64 kernel uses another table."""
 _NAMESPACES = 0x7E020000
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
 _SOCK_STREAM, _TYPE = 1, 0xF
@@ -42,7 +42,7 @@ _UNCOUNTED_MEMORY = """
     msgsnd 69 189, msgrcv 70 188, msgctl 71 187, semget 64 190, semop 65 193, semctl 66 191, semtimedop 220 192,
     mq_open 240 180, mq_unlink 241 181
 """
-"""What these hold belongs to no process, so no limit on memory sees it; and without namespaces it is the host's."""
+"""Calls whose memory belongs to no process, so no limit on memory sees it; without namespaces it is the host's."""
 _SOCKETS = "socket 41 198, connect 42 203, bind 49 200"
 _SIGNALS = """
     kill 62 129, tkill 200 130, tgkill 234 131, rt_sigqueueinfo 129 138, rt_tgsigqueueinfo 297 240,
@@ -73,7 +73,7 @@ _MODES = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2}
 """Calls that change a mode, and which of their arguments that is. With Landlock alone they do nothing either."""
 _MADE = {"creat": 1, "mkdir": 1, "mkdirat": 2, "mknod": 1, "mknodat": 2}
 _OPENED = {"open": 1, "openat": 2}
-"""Where their flags are; the mode comes after them, and is none where nothing is made."""
+"""Positions of the flags; the mode comes after them, and does not count if nothing is created."""
 _SETUID_OR_SETGID = stat.S_ISUID | stat.S_ISGID
 """A file with one of these is a door to the rights of its owner for whoever of the host runs it."""
 _MAKES = 0o100 | 0o20000000
@@ -82,7 +82,7 @@ _MAKES = 0o100 | 0o20000000
 
 @cache
 def seccomp_words(*, alone: bool, signals: bool = False) -> tuple[str, ...]:
-    """The order that makes confine.py load the filter; none on a machine that there is no filter for.
+    """Return the words that make confine.py load the filter; none if this machine has no filter.
 
     `alone`: no namespaces contain the command, so what they would contain is refused as well. `signals`: these too.
     """
@@ -92,7 +92,6 @@ def seccomp_words(*, alone: bool, signals: bool = False) -> tuple[str, ...]:
 
 
 def assemble_filter(machine: str, *, alone: bool, signals: bool) -> bytes:
-    """The program, as the kernel takes it."""
     known = syscall_numbers(machine)
     steps: list[_Step] = [(_LOAD, 0, 0, _MACHINE_AT), (_EQUAL, 1, 0, ARCHITECTURES[machine])]
     steps += [(_ANSWER, 0, 0, _END_THE_PROCESS), (_LOAD, 0, 0, _NUMBER_AT)]
@@ -107,7 +106,7 @@ def assemble_filter(machine: str, *, alone: bool, signals: bool) -> bytes:
 
 
 def _list_refusals(*, alone: bool, signals: bool) -> Iterable[tuple[tuple[str, ...], list[_Step]]]:
-    """Which calls, and what is done with them. A body ends with an answer, whatever way is taken through it."""
+    """Yield calls with their rules. Each rule ends with an answer, on every path through it."""
     no = [_refuse_with(errno.EPERM)]
     yield _names_of(_NEVER), no
     yield _names_of(_UNCOUNTED_MEMORY), no
@@ -152,7 +151,7 @@ def _load_argument(number: int) -> _Step:
 
 
 def _plain_mode(number: int, answer: _Step) -> list[_Step]:
-    """Refuses a mode that lends the rights of the file's owner or group, and answers to every other."""
+    """Refuse a mode that lends the rights of the file's owner or group, and answer to every other."""
     return [
         _load_argument(number),
         (_AND, 0, 0, _SETUID_OR_SETGID),
@@ -163,29 +162,29 @@ def _plain_mode(number: int, answer: _Step) -> list[_Step]:
 
 
 def _answer_if_zero(number: int, answer: _Step) -> list[_Step]:
-    """Answers if all 64 bits of an argument are 0; goes on if not."""
+    """Answer if all 64 bits of an argument are 0; go on if not."""
     high = (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * number + 4)
     return [_load_argument(number), (_EQUAL, 0, 3, 0), high, (_EQUAL, 0, 1, 0), answer]
 
 
 def _refuse_values(values: tuple[int, ...]) -> list[_Step]:
-    """Refuses these values of what was loaded, and allows every other."""
+    """Refuse these values of what was loaded, and allow every other."""
     steps = [step for value in values for step in ((_EQUAL, 0, 1, value), _refuse_with(errno.EPERM))]
     return [*steps, (_ANSWER, 0, 0, _ALLOW)]
 
 
 def _allow_values(values: tuple[int, ...]) -> list[_Step]:
-    """Allows these values of what was loaded, and refuses every other."""
+    """Allow these values of what was loaded, and refuse every other."""
     steps = [step for value in values for step in ((_EQUAL, 0, 1, value), (_ANSWER, 0, 0, _ALLOW))]
     return [*steps, _refuse_with(errno.EPERM)]
 
 
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-"""By what platform.machine() says, in the order of the columns: how the kernel names it in a filter."""
+"""Architecture constants of a filter by platform.machine(), in the order of the columns."""
 
 
 def syscall_numbers(machine: str) -> dict[str, int]:
-    """The number of each call by its name; a call that this machine never had is not in it."""
+    """Return the number of each call by its name; calls that this machine never had are left out."""
     column = 1 + list(ARCHITECTURES).index(machine)
     return {row[0]: int(row[column]) for calls in _TABLE for row in _split_rows(calls) if row[column] != "-"}
 

@@ -1,4 +1,4 @@
-"""The parent of one command: it keeps the time, and ends every process that came of it, however far one went.
+"""Parent of one command: it keeps the time, and ends every descendant process.
 
 A process of its own, started for one command that has no namespace of processes. It dies with the runner, which holds the other
 end of its connection. A command that kills this process first can leave others behind: only a sandbox holds one that wants that.
@@ -21,12 +21,12 @@ from phases.sandbox.confine import main as confine
 from phases.sandbox.process_tree import descendants_of
 
 TELLS_PID, TELLS_EXIT, TELLS_SIGNAL, TELLS_TIMEOUT, TELLS_FAULT = b"pid", b"exit", b"signal", b"timeout", b"fault"
-"""What is sent to the runner, each with a number or words behind it and a line end: what came of the command comes last."""
+"""Messages to the runner, each with a number or words and a line end; the command's result comes last."""
 START = (
     "import sys; sys.path.insert(0, sys.argv[1]); from phases.sandbox.supervisor import main; "
     "raise SystemExit(main(int(sys.argv[2])))"
 )
-"""What `python -I -S -c` is given, with the directory of the packages and the descriptor of the connection."""
+"""Program of `python -I -S -c`, which gets the directory of the packages and the descriptor of the connection."""
 _SUBREAPER, _DIE_WITH_PARENT = 36, 1
 _LENGTH = 8
 _TICK_MS = 20
@@ -37,7 +37,7 @@ NO_ROOM = 75
 
 
 class Order(NamedTuple):
-    """What to run. Everything is bytes, because the name of a file need not be text."""
+    """A command to run. Everything is bytes, because the name of a file need not be text."""
 
     seconds: float
     grace: float
@@ -55,7 +55,7 @@ def pack_order(
     argv: Sequence[str], environment: Mapping[str, str], directory: str, *,
     seconds: float = float("inf"), grace: float = 0.0, scratch: str = "", is_confined: bool = False,
 ) -> bytes:  # fmt: skip
-    """An order as it is sent. Raises ValueError for what no program can be given."""
+    """Encode an order. Raises ValueError if no program can take it."""
     variables = [f"{name}={value}" for name, value in environment.items() if _is_variable(name, value)]
     head = [repr(float(seconds)), repr(float(grace)), directory, scratch, str(int(is_confined)), str(len(argv))]
     parts = [*head, *argv, *variables]
@@ -66,7 +66,7 @@ def pack_order(
 
 
 def main(connection: int) -> int:
-    """Runs what the runner orders, tells what came of it, and leaves no process behind."""
+    """Run what the runner orders, tells what came of it, and leave no process behind."""
     os.set_inheritable(connection, False)
     # A child that calls setsid leaves its group, and when orphaned still becomes a child of this process (decision 81).
     if sys.platform == "linux":
@@ -107,9 +107,9 @@ def main(connection: int) -> int:
 
 
 def end_descendants(child: int, *, alone: bool) -> None:
-    """Until the kernel says that there is no child left: orphans become children of this process.
+    """End all descendants, until the kernel reports no child: orphans become children of this process.
 
-    `alone`: a signal of this process reaches its own children and nobody else, so one call ends them all at once.
+    `alone`: a signal of this process reaches only its own children, so one call ends them all at once.
     """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
@@ -127,7 +127,7 @@ def end_descendants(child: int, *, alone: bool) -> None:
 
 
 def kill_descendants(root: int) -> None:
-    """Kills what a process has brought forth by now, one by one: each is stopped first, so that it makes no more of its kind."""
+    """Kill what a process has brought forth by now, one by one: each is stopped first, so that it makes no more of its kind."""
     for number in (signal.SIGSTOP, signal.SIGKILL):
         for process in descendants_of(root):
             _send_signal(process.pid, number)
@@ -140,7 +140,7 @@ def _is_variable(name: str, value: str) -> bool:
 
 
 def _receive_order(connection: int) -> Order | None:
-    """The order; None when the runner is gone before it has given one."""
+    """Receive an order; None if the runner is gone before it has given one."""
     head = _read_exactly(connection, _LENGTH)
     body = _read_exactly(connection, int.from_bytes(head, "big")) if head else None
     if body is None:
@@ -162,7 +162,7 @@ def _read_exactly(connection: int, length: int) -> bytes | None:
 
 
 def _become_command(order: Order, connection: int) -> int:
-    """Turns this process into the command. Returns only when that cannot be."""
+    """Turn this process into the command. Returns only when that cannot be."""
     fault, where = "it ended before it began", b"a process of its own"
     try:
         signal.set_wakeup_fd(-1)
@@ -187,14 +187,14 @@ def _become_command(order: Order, connection: int) -> int:
 
 
 def _release_streams() -> None:
-    """So that each pipe ends with the last process of the command that holds it."""
+    """Close our streams, so that each pipe ends with the last process of the command that holds it."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
 
 
 def _wait_for_end(child: int, ended: int, connection: int, deadline: float) -> bytes | None:
-    """What came of the command; None when the runner wants no more of it, or is gone."""
+    """Wait for the command's result; None if the runner no longer wants it, or is gone."""
     waiting = select.poll()
     waiting.register(connection, select.POLLIN)
     waiting.register(ended, select.POLLIN)
@@ -214,7 +214,7 @@ def _wait_for_end(child: int, ended: int, connection: int, deadline: float) -> b
 
 
 def _ask_to_end(child: int, connection: int, grace: float) -> None:
-    """Lets the group of the command end by itself, for a while."""
+    """Let the group of the command end by itself, for a while."""
     waiting = select.poll()
     waiting.register(connection, select.POLLIN)
     deadline = time.monotonic() + grace
@@ -228,7 +228,7 @@ def _ask_to_end(child: int, connection: int, grace: float) -> None:
 
 
 def _reap_children() -> list[tuple[int, int]]:
-    """The children that have ended since the last time, with their status."""
+    """Return the children that ended since the last call, with their status."""
     found = []
     with contextlib.suppress(ChildProcessError):
         while (dead := os.waitpid(-1, os.WNOHANG))[0]:

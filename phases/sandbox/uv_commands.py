@@ -8,9 +8,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from phases.sandbox import wheel_licences
 from phases.sandbox.box import MOUNTED, Box, CommandResult, Limits
 from phases.sandbox.launch import launch_command
 from phases.sandbox.locks import (
@@ -23,17 +21,14 @@ from phases.sandbox.locks import (
     exclude_cuda,
     list_cpu_builds,
     parse_pylock,
-    read_addresses,
-    with_licences,
 )
 from phases.sandbox.package_index import find_index
 from phases.sandbox.watch import measure_disk_use
-from pipeline.base.errors import StorageError
 from pipeline.base.files import read_bytes, sha256, storage_error, write_durable
 from pipeline.base.logs import logger
 
 _GROWTH = 40 * 2**30
-"""So many bytes may one installation add to the store."""
+"""Most bytes that one installation may add to the store."""
 _LIMITS = Limits(file=8 * 2**30, processes=64)
 _UNSOLVED = 1
 """The exit code of uv where the packages cannot go together."""
@@ -52,20 +47,19 @@ class Uv:
 
     def resolve(self, asked: Sequence[str], until: str, *, cpu: bool) -> LockResult:
         """Return the lock of what is asked for, or why there is none. `cpu`: builds for processors go first."""
-        found, data = self._compile(asked, until)
+        found = self._compile(asked, until)
         if cpu and (constraints := exclude_cuda(found.packages)):
             if self._index.is_usual:  # PyPI takes no versions like 2.5.1+cpu
-                other, other_data = self._compile(asked, until, _CPU_INDEX)
+                other = self._compile(asked, until, _CPU_INDEX)
             else:
-                builds = list_cpu_builds(self._compile(asked, until, constraints=constraints)[0].packages)
-                other, other_data = self._compile(asked, until, constraints=builds) if builds else (found, data)
-            found, data = (other, other_data) if other.outcome == LOCKED else (found, data)
-        return found._replace(packages=with_licences(found.packages, self._find_licences(data))) if data else found
+                builds = list_cpu_builds(self._compile(asked, until, constraints=constraints).packages)
+                other = self._compile(asked, until, constraints=builds) if builds else found
+            found = other if other.outcome == LOCKED else found
+        return found
 
     def _compile(
         self, asked: Sequence[str], until: str, more: Sequence[str] = (), constraints: Sequence[str] = ()
-    ) -> tuple[LockResult, bytes]:
-        """Return a lock without licences, and the file that uv wrote; that is empty where there is no lock."""
+    ) -> LockResult:
         path, bounds = (os.path.join(self._store, name) for name in ("pylock.new.toml", "constraints.new.txt"))
         # Wheels alone: to build a source distribution is to run its code, with network.
         options = ["--only-binary", ":all:", "--format", "pylock.toml", "--output-file", path, "--constraint", bounds]
@@ -76,29 +70,14 @@ class Uv:
         asked_at = self._index.addresses
         if done.exit_code != 0:
             outcome = NO_SOLUTION if done.exit_code == _UNSOLVED else NO_INDEX
-            return LockResult(outcome, (), done.output or f"uv was stopped: {done.limit}", asked_at), b""
+            return LockResult(outcome, (), done.output or f"uv was stopped: {done.limit}", asked_at)
         try:
-            data = read_bytes(path, limit=MOST_LOCK)
-            return LockResult(LOCKED, parse_pylock(data), "", asked_at), data
+            return LockResult(LOCKED, parse_pylock(read_bytes(path, limit=MOST_LOCK)), "", asked_at)
         except (ValueError, KeyError, TypeError) as error:
-            return LockResult(NO_SOLUTION, (), f"a package comes without a hash of its files: {error}", asked_at), b""
-
-    def _find_licences(self, lock: bytes) -> Mapping[str, Any]:
-        """Of each package the licence that its index tells; nothing where the index cannot be asked."""
-        addresses = read_addresses(lock)
-        script = os.path.abspath(wheel_licences.__file__)
-        # in a file, because an output is cut
-        path = os.path.join(self._store, "licences.new.json")
-        lines = shlex.quote("\n".join(addresses.values()))
-        self._run(f"printf '%s' {lines} | python -I {shlex.quote(script)} > {shlex.quote(path)}", (script,))
-        try:
-            told = json.loads(read_bytes(path, limit=MOST_LOCK))
-        except (StorageError, ValueError):
-            return {}
-        return {name: told.get(address) for name, address in addresses.items()} if isinstance(told, dict) else {}
+            return LockResult(NO_SOLUTION, (), f"a package comes without a hash of its files: {error}", asked_at)
 
     def make(self, digest: str, lock: bytes) -> str:
-        """Makes the environment of a lock, where it is not made yet; returns what uv said where that failed."""
+        """Make the environment of a lock, where it is not made yet; return what uv said where that failed."""
         home = home_of(self._store, digest)
         if os.path.exists(os.path.join(home, "made.json")):
             return ""
@@ -123,8 +102,8 @@ class Uv:
         common = ["--quiet", "--no-progress", "--color", "never", "--no-python-downloads", "--no-managed-python"]
         return shlex.join([self._program, *words, *common, "--cache-dir", os.path.join(self._store, "cache")])
 
-    def _run(self, script: str, readable: tuple[str, ...] = ()) -> CommandResult:
-        readable = (*self._index.readable, self._program, *readable)
+    def _run(self, script: str) -> CommandResult:
+        readable = (*self._index.readable, self._program)
         box = Box(self._store, self._kind, readable=readable, limits=_LIMITS._replace(disk=self._room()))
         variables = {**self._index.variables, "UV_NO_PROGRESS": "1"}
         done = launch_command(box, script, self._seconds, variables=variables, network=self._kind in MOUNTED)
@@ -145,7 +124,7 @@ def _python() -> str:
 
 
 def _remove_unfinished(home: str) -> None:
-    """Takes away what an installation that was cut off left."""
+    """Take away what an installation that was cut off left."""
     try:
         if os.path.lexists(home):
             shutil.rmtree(home)

@@ -1,4 +1,4 @@
-"""What the processes of a command use up, and which limit that breaks."""
+"""Measure the resources of a command's processes, and find broken limits."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class LimitWatch:
         self._look_again = self._walk_again = 0.0
 
     def find_breach(self) -> str | None:
-        """The limit that is broken, or None. Looks only when it is time to."""
+        """Return the broken limit, or None. Measures only when it is time to."""
         started = time.monotonic()
         if started < self._look_again:
             return None
@@ -60,7 +60,7 @@ class LimitWatch:
         return None
 
     def _memory(self, descendants: Sequence[Process]) -> str | None:
-        """Shared pages count once; that costs more to find out, and is asked only where the sum of all is too much."""
+        """Return a broken memory limit. Shared pages count once, which is measured only if the plain sum is too much."""
         most = self._limits.memory
         if sum(process.resident for process in descendants) > most and sum(map(_share_of_memory, descendants)) > most:
             return f"memory: {format_bytes(most)}"
@@ -75,7 +75,7 @@ class LimitWatch:
         return None
 
     def _nameless(self, descendants: Sequence[Process]) -> int:
-        """Files that were deleted and are still open take up room, too."""
+        """Return the bytes of deleted files that are still open: they take up room, too."""
         found: dict[tuple[int, int], int] = {}
         for process in descendants:
             try:
@@ -93,7 +93,7 @@ class LimitWatch:
 
 
 def measure_disk_use(directory: str) -> int:
-    """The bytes that a directory takes up on the disk, at least 4 KiB a name. One that is nested for ever has no end."""
+    """Return the disk use of a directory in bytes, at least 4 KiB a name. An endlessly nested one has no end."""
     used = 0
     seen: set[tuple[int, int]] = set()
     with suppress(OSError):
@@ -122,7 +122,7 @@ def _free_bytes(directory: str) -> int:
 
 
 def _share_of_memory(process: Process) -> int:
-    """The memory of a process, with what it shares counted in parts."""
+    """Return the memory of a process, with shared memory counted in parts."""
     try:
         with open(f"/proc/{process.pid}/smaps_rollup", "rb") as file:
             for line in file:

@@ -1,7 +1,7 @@
 """The supervision kernel watches an agent round by round: it trusts the agent while its work is healthy, and leads it if not.
 
-It is values and pure functions: it asks no disk, clock, network or environment, and decides by the facts that it is given. It
-needs the standard library and nothing of ours, so it could be released alone. bridge.py is all that an agent's loop talks to.
+It consists of values and pure functions: it uses no disk, clock, network or environment, and decides by the facts that it is
+given. It needs the standard library alone. README.md says how to call it; an agent's loop talks to bridge.py.
 """
 
 __all__ = [
@@ -11,10 +11,7 @@ __all__ = [
     "effects",
     "enums",
     "facts",
-    "graph",
-    "policy",
     "serialization",
     "signatures",
     "state",
-    "workspace_snapshot",
 ]

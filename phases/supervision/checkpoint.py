@@ -1,27 +1,23 @@
-"""What is kept of a run for people (section 9): the checkpoint, the state again, and kernel-report.json."""
+"""Build kernel/checkpoint.json and kernel-report.json (section 9).
+
+Both are for people: no run is restored from them (decision 51).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from phases.supervision.enums import GraphStatus, NodeStatus, SupervisorPhase
-from phases.supervision.graph import Branch, BranchRecord, Cursor, Node, NodeRecord, TaskGraph
-from phases.supervision.serialization import from_json, to_json
+from phases.supervision.enums import SupervisorPhase
+from phases.supervision.serialization import to_json
 from phases.supervision.state import KernelState, Setting
 from phases.supervision.work_ledger import PASSED
 
-VERSION, GRAPH_VERSION = 1, 1
-_MOST_SIGNALS = 8
+VERSION = 1
 
 
-def build_checkpoint(
-    state: KernelState, *, task: str, turn: int, trigger: str, tail: tuple[Mapping[str, Any], ...]
-) -> dict[str, Any]:
-    """kernel/checkpoint.json. `tail`: the last lines of the event log."""
+def build_checkpoint(state: KernelState, *, task: str, turn: int, trigger: str) -> dict[str, Any]:
+    """Return the content of kernel/checkpoint.json."""
     graph = state.graph.graph
-    bare = replace(state, graph=replace(state.graph, graph=None))
     return {
         "runtimeVersion": VERSION,
         "taskId": task,
@@ -29,87 +25,16 @@ def build_checkpoint(
         "turn": turn,
         "trigger": trigger,
         "currentNode": {"id": graph.current.id, "title": graph.current.title} if graph else None,
-        "verificationPending": bool(state.ledger.last_write_round) and state.ledger.test_summary != PASSED,
+        "verificationPending": bool(state.ledger.files) and state.ledger.test_summary != PASSED,
         "lastStopReason": state.stopped,
-        "recentTools": to_json(state.ledger.recent_tools),
-        "recentFailures": to_json(state.ledger.recent_failures),
-        "recoverySignals": [
-            {"source": signal.kind.value, "message": signal.detail, "at": signal.round, "consumed": False}
-            for signal in state.observer.live[-_MOST_SIGNALS:]
-        ],
-        "taskGraph": to_json(snapshot_graph(graph)) if graph else None,
-        "timelineTail": [dict(line) for line in tail],
-        "supervisorState": to_json(bare),
+        "supervisorState": to_json(state),
     }
-
-
-def restore_state(data: Mapping[str, Any], graph: Mapping[str, Any] | None) -> KernelState | None:
-    """The state that a checkpoint and task-graph.json hold; None for another version. Raises ValueError for what does not fit."""
-    # decision 51: no run goes on from this
-    if data.get("runtimeVersion") != VERSION:
-        return None
-    state = from_json(KernelState, data.get("supervisorState", {}))
-    if not data.get("taskGraph") or graph is None:
-        return state
-    whole = apply_snapshot(from_json(TaskGraph, graph), from_json(GraphSnapshot, data["taskGraph"]))
-    return replace(state, graph=replace(state.graph, graph=whole))
-
-
-@dataclass(frozen=True)
-class NodeSnapshot:
-    status: NodeStatus
-    retry_count: int = 0
-    error: str | None = None
-    started_at: int | None = None
-    ended_at: int | None = None
-
-
-@dataclass(frozen=True)
-class GraphSnapshot:
-    """A graph without titles and edges: those are the template's."""
-
-    version: int
-    graph_id: str
-    status: GraphStatus
-    progress: int
-    nodes: Mapping[str, NodeSnapshot]
-    cursor: Cursor
-    created_at: int = 0
-    updated_at: int = 0
-    fallback_branches: tuple[Branch, ...] = ()
-    node_history: tuple[NodeRecord, ...] = ()
-    branch_history: tuple[BranchRecord, ...] = ()
-
-
-def snapshot_graph(graph: TaskGraph) -> GraphSnapshot:
-    # Titles and edges are left out: task-graph.json has them, and a checkpoint is written often.
-    nodes = {step: NodeSnapshot(**_values_of(NodeSnapshot, node)) for step, node in graph.nodes.items()}
-    values = _values_of(GraphSnapshot, graph)
-    return GraphSnapshot(**{**values, "version": GRAPH_VERSION, "nodes": nodes})
-
-
-def apply_snapshot(graph: TaskGraph, snapshot: GraphSnapshot) -> TaskGraph | None:
-    """A graph of the same template, standing as the snapshot says; none where the two do not belong together."""
-    same = (snapshot.version, snapshot.graph_id) == (GRAPH_VERSION, graph.graph_id)
-    if not same or snapshot.nodes.keys() != graph.nodes.keys():
-        return None
-    ways = {branch.id: branch.node_ids for branch in (graph.main_branch, *snapshot.fallback_branches)}
-    at, index = ways.get(snapshot.cursor.branch_id, ()), snapshot.cursor.node_index
-    if at[index : index + 1] != (snapshot.cursor.node_id,):
-        return None
-    nodes = {step: Node(**{**vars(graph.nodes[step]), **vars(kept)}) for step, kept in snapshot.nodes.items()}
-    return TaskGraph(**{**vars(graph), **vars(snapshot), "nodes": nodes})
-
-
-def _values_of(kind: type, source: object) -> dict[str, Any]:
-    """What a value holds of the fields of another kind."""
-    return {row.name: getattr(source, row.name) for row in fields(kind)}
 
 
 def kernel_report(
     state: KernelState, setting: Setting, *, stop_reason: str | None, detail: str, warning: str
 ) -> dict[str, Any]:
-    """The report, so far. `stop_reason` is None while the run goes on."""
+    """Return the report so far. `stop_reason` is None while the run goes on."""
     counts, recovery = state.counts, state.recovery
     return {
         "version": 1,

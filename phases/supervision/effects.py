@@ -1,4 +1,4 @@
-"""What the kernel has to say after a step: lines for the event log, texts for the model, and whether the run must stop."""
+"""Define the kernel's output after a step: event log lines, texts for the model, and a stop of the run."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from phases.supervision.enums import CorrectionKind, StopReason, TimelineEvent
-from phases.supervision.workspace_snapshot import WorkspaceSnapshot
+from phases.supervision.facts import WorkspaceSnapshot
 
 
 @dataclass(frozen=True)
 class Injection:
-    """A text for the model, said once."""
+    """A text for the model, sent once."""
 
     kind: CorrectionKind
     text: str
@@ -20,7 +20,7 @@ class Injection:
 
 @dataclass(frozen=True)
 class Stop:
-    """The run must stop here; its work is kept."""
+    """A stop of the run; its work is kept."""
 
     reason: StopReason
     detail: str
@@ -28,27 +28,27 @@ class Stop:
 
 @dataclass
 class Effects:
-    """Collects, in order. Whoever drives the kernel empties it after each step."""
+    """Collect effects in order. The caller empties it after each step."""
 
     entries: list[TimelineEntry] = field(default_factory=list)
     injections: list[Injection] = field(default_factory=list)
     stop: Stop | None = None
     snapshot: WorkspaceSnapshot | None = None
-    """What a takeover found."""
+    """The workspace at the start of a takeover."""
     triggers: list[str] = field(default_factory=list)
-    """Why a checkpoint should be written now."""
+    """Reasons to write a checkpoint now."""
 
     def note(self, *entries: TimelineEntry) -> None:
         self.entries.extend(entries)
 
     def end(self, reason: StopReason, detail: str) -> None:
-        """Asks for a stop; the first one counts."""
+        """Request a stop; the first one counts."""
         self.stop = self.stop or Stop(reason, detail)
 
 
 @dataclass(frozen=True)
 class TimelineEntry:
-    """One thing that happened. Who writes it down adds the round, the mode, the phase and the clock."""
+    """One event. Its writer adds the round, the mode, the phase and the time."""
 
     event: TimelineEvent
     reason: str

@@ -1,12 +1,12 @@
-"""The words that the kernel thinks in, as they stand in its files (specification, section 2)."""
+"""Define the kernel's vocabulary, as its files spell it (specification, section 2)."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
-# decision 63: named one by one, as a broad except would also hide what is no mistake of the kernel.
+# decision 63: listed, since a broad except would also hide errors outside of the kernel.
 FAULTS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
-"""What a mistake in the kernel would raise: supervision may fail, the work under it must not."""
+"""Exceptions that a bug in the kernel would raise: supervision may fail, the work that it supervises must not."""
 
 
 class SupervisorMode(StrEnum):
@@ -18,7 +18,7 @@ class SupervisorMode(StrEnum):
 
 
 class ExecutionMode(StrEnum):
-    """L1: whether the agent is trusted with its next step."""
+    """L1: whether every call of the agent is executed."""
 
     FREE = "free"
     FORCED = "forced"
@@ -38,7 +38,7 @@ LED = (SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING)
 
 
 class TaskPhase(StrEnum):
-    """How far a task is; it only moves forward."""
+    """The progress of a task; it only moves forward."""
 
     INTENT = "intent"
     CONTEXT = "context"
@@ -48,9 +48,10 @@ class TaskPhase(StrEnum):
 
 
 class ModeSignal(StrEnum):
-    """Why forced mode is entered, the strongest first. loop_detected: a detector hinted, and the loop went on; its calls are
-    blocked from now on, and only forced mode blocks. recovery_pending blocks the exit alone; engine_fail_safe stands for an
-    error of the engine, and is never submitted.
+    """Reasons to enter forced mode, the strongest first.
+
+    loop_detected: a loop went on after its hint, and its calls are refused from now on, which only forced mode does.
+    recovery_pending only blocks the exit. engine_fail_safe stands for an error of the engine, and is never submitted.
     """
 
     CHECKPOINT_RESUMED = "checkpoint_resumed"
@@ -65,13 +66,6 @@ class ModeSignal(StrEnum):
     LOOP_DETECTED = "loop_detected"
     RECOVERY_PENDING = "recovery_pending"
     ENGINE_FAIL_SAFE = "engine_fail_safe"
-
-
-class DegradedTier(StrEnum):
-    """How forced mode is driven when a graph cannot."""
-
-    GRAPH = "graph"
-    STEP_QUEUE = "step_queue"
 
 
 class DeviationSignal(StrEnum):
@@ -103,7 +97,7 @@ class NodeStatus(StrEnum):
 
 
 class GraphStatus(StrEnum):
-    """How a graph stands. Ready and running are active."""
+    """The status of a graph. Ready and running are active."""
 
     READY = "ready"
     RUNNING = "running"
@@ -137,7 +131,7 @@ class CorrectionKind(StrEnum):
 
 
 class GateAction(StrEnum):
-    """What becomes of a call. confirm needs a person; where there is none, it is refused."""
+    """The decision on a call. confirm needs the user; without one the call is refused."""
 
     EXECUTE = "execute"
     SKIP = "skip"
@@ -151,7 +145,7 @@ class RecoveryTier(StrEnum):
 
 
 class TimelineEvent(StrEnum):
-    """What a line of the event log is about."""
+    """The subject of a line of the event log."""
 
     SWITCH = "switch"
     RECOVER = "recover"
@@ -164,7 +158,7 @@ class TimelineEvent(StrEnum):
 
 
 class DecisionKind(StrEnum):
-    """What L2 decides after a round."""
+    """The decision of L2 after a round."""
 
     CONTINUE = "continue"
     TAKEOVER = "takeover"
@@ -174,7 +168,7 @@ class DecisionKind(StrEnum):
 
 
 class StopReason(StrEnum):
-    """Why supervision stopped a run; none of them can be read as success (section 14)."""
+    """Reasons for which supervision stops a run; none of them can be mistaken for success (section 14)."""
 
     USER_CHECKPOINT = "user_checkpoint"
     CIRCUIT_BREAKER = "circuit_breaker"
@@ -182,7 +176,7 @@ class StopReason(StrEnum):
 
 
 class ToolClass(StrEnum):
-    """What a call does; the kernel knows no tool by name."""
+    """The effect of a call; the kernel knows no tool by name."""
 
     READ = "READ"
     SEARCH = "SEARCH"

@@ -1,4 +1,4 @@
-"""L1: whether the next round is free or forced (section 5)."""
+"""Decide for L1 whether the next round is free or forced (section 5)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from phases.supervision.effects import TimelineEntry, failure_entry, switch_entr
 from phases.supervision.enums import (
     FAULTS,
     LED,
-    DegradedTier,
     ExecutionMode,
     ModeSignal,
     SupervisorMode,
@@ -23,25 +22,24 @@ _NO_REASONS = (ModeSignal.RECOVERY_PENDING, ModeSignal.ENGINE_FAIL_SAFE)
 
 @dataclass(frozen=True)
 class ModeState:
-    """All that L1 remembers (section 5.1). No other module changes its execution_mode."""
+    """The memory of L1 (section 5.1). No other module changes its execution_mode."""
 
     execution_mode: ExecutionMode = ExecutionMode.FREE
     lock_remaining: int = 0
     entered_by: tuple[ModeSignal, ...] = ()
     entered_at_round: int = 0
     task_bearing_since_entry: int = 0
-    forced_degraded_tier: DegradedTier | None = None
     last_decision: str = ""
-    """enter_forced, exit_forced, keep, or keep with why: `denied:<why>`."""
+    """enter_forced, exit_forced, keep, or `denied:<why>`."""
     pending_signals: tuple[ModeSignal, ...] = ()
     """Submitted, and not consumed yet."""
     recovery_pending: bool = False
-    """Sticky: set by trouble, cleared by a handback or when all debt is settled (section 5.4). It blocks the exit."""
+    """Set by problems, cleared by a handback or once all debt is settled (section 5.4). It blocks the exit."""
 
 
 @dataclass(frozen=True)
 class ModeContext:
-    """What a decision is made of. The task is no part of it."""
+    """The input of a decision. The task is not part of it."""
 
     mode: SupervisorMode
     floor: ExecutionMode
@@ -55,16 +53,11 @@ class ModeDecision:
     kind: str
     """ENTER_FORCED, EXIT_FORCED or KEEP."""
     reasons: tuple[ModeSignal, ...] = ()
-    """Of an entry: without doubles, the strongest first."""
+    """Entry: the reasons without duplicates, the strongest first."""
     denied: str = ""
-    """Of forced mode that is kept: strict_floor, takeover_floor, mode_lock, min_dwell or exit_conditions."""
+    """Kept forced mode: strict_floor, takeover_floor, mode_lock, min_dwell or exit_conditions."""
     fail_safe: bool = False
     """The engine itself failed."""
-
-    @property
-    def human(self) -> str:
-        """`forced because a + b`."""
-        return f"forced because {' + '.join(self.reasons)}" if self.reasons else ""
 
 
 def is_forced(state: ModeState) -> bool:
@@ -72,26 +65,28 @@ def is_forced(state: ModeState) -> bool:
 
 
 def submit_signals(state: ModeState, *signals: ModeSignal) -> ModeState:
-    """The state with these signals, for the next evaluation. recovery_pending is no reason to enter: it sticks."""
-    queued = tuple(dict.fromkeys((*state.pending_signals, *(one for one in signals if one not in _NO_REASONS))))
+    """Return the state with signals for the next evaluation. recovery_pending is not a reason to enter: it stays set."""
+    queued = tuple(
+        dict.fromkeys((*state.pending_signals, *(signal for signal in signals if signal not in _NO_REASONS)))
+    )
     sticky = state.recovery_pending or ModeSignal.RECOVERY_PENDING in signals
     return replace(state, pending_signals=queued, recovery_pending=sticky)
 
 
 def drain_signals(state: ModeState) -> ModeState:
-    """The state without submitted signals: after every evaluation, and where a run begins."""
+    """Return the state without submitted signals."""
     return replace(state, pending_signals=())
 
 
 def evaluate_mode(context: ModeContext, config: ModeLimits) -> ModeDecision:
-    """What L1 decides before a round (section 5.3, the first row that fits). It never fails: an error of its own forces."""
+    """Return the decision before a round (section 5.3, the first row that applies). An error of its own forces."""
     if context.mode is SupervisorMode.OFF:
         return ModeDecision(KEEP)
     forced = context.state.execution_mode is ExecutionMode.FORCED
     try:
         return _while_forced(context, config) if forced else _while_free(context, config)
     except FAULTS:
-        # Axiom I8: an engine that fails forces, as a free run would go on unwatched.
+        # Axiom I8: a failing engine forces, since a free run would continue unsupervised.
         reasons = () if forced else (ModeSignal.ENGINE_FAIL_SAFE,)
         return ModeDecision(KEEP if forced else ENTER_FORCED, reasons, fail_safe=True)
 
@@ -117,7 +112,7 @@ def _while_forced(context: ModeContext, config: ModeLimits) -> ModeDecision:
 
 
 def _why_denied(context: ModeContext, config: ModeLimits) -> str:
-    """Why forced mode must stay; empty where nothing holds it."""
+    """Return why forced mode must stay; empty if nothing holds it."""
     state = context.state
     if context.floor is ExecutionMode.FORCED:
         return "strict_floor"
@@ -143,21 +138,21 @@ def _may_exit(context: ModeContext, config: ModeLimits) -> bool:
 
 @dataclass(frozen=True)
 class RuntimeState:
-    """What L1 looks at before a round: of the round before it, but for what says otherwise."""
+    """The run as L1 sees it before a round; of the last round unless stated otherwise."""
 
     task_graph_active: bool = False
     pending_step_count: int = 0
     """Pending or running steps of the current branch."""
     write_targets: int = 0
-    """Distinct files written in the last round."""
+    """Number of files written in the last round."""
     planned_write_targets: int = 0
-    """Distinct files whose writing a gate kept back in the last round."""
+    """Number of files whose writing the gate refused in the last round."""
     accumulated_diff_lines: int = 0
-    """Added and removed since the last passed verification."""
+    """Lines added and removed since the checks last passed."""
     branch_switched: bool = False
     checkpoint_resumed: bool = False
     last_tool_success: bool = True
-    """False where tools were executed, and all of them failed."""
+    """False if every executed tool failed."""
     recovery_pending: bool = False
     branch_debt: int = 0
     stable_rounds: int = 0
@@ -166,7 +161,7 @@ class RuntimeState:
 
 
 def signals_of_run(state: RuntimeState, config: ModeLimits) -> tuple[ModeSignal, ...]:
-    """The reasons to enter forced mode that can be seen from the run itself, the strongest first (section 5.2)."""
+    """Return the reasons to enter forced mode that the run itself shows, the strongest first (section 5.2)."""
     holds = {
         ModeSignal.CHECKPOINT_RESUMED: state.checkpoint_resumed,
         ModeSignal.TASK_GRAPH_ACTIVE: state.task_graph_active,
@@ -187,7 +182,7 @@ def apply_decision(
     round: int,  # noqa: A002 - the kernel counts rounds, and a caller should read so
     config: ModeLimits,
 ) -> tuple[ModeState, tuple[TimelineEntry, ...]]:
-    """The state after a decision, with what is to be told of it. Submitted signals are used up by it in any case."""
+    """Return the state after a decision, with its log entries. Submitted signals are consumed in any case."""
     if decision.kind == ENTER_FORCED:
         return _enter_forced(state, decision, round, config)
     if decision.kind == EXIT_FORCED:
@@ -196,21 +191,20 @@ def apply_decision(
 
 
 def count_round(state: ModeState, *, task_bearing: bool) -> ModeState:
-    """The state after a round: forced mode counts the rounds that brought the task on."""
+    """Return the state after a round: forced mode counts the rounds that advanced the task."""
     if not task_bearing or state.execution_mode is ExecutionMode.FREE:
         return state
     return replace(state, task_bearing_since_entry=state.task_bearing_since_entry + 1)
 
 
 def clear_recovery(state: ModeState) -> ModeState:
-    """The state after a handback, or once all debt is settled: nothing of that kind blocks the exit any more."""
+    """Return the state after a handback, or once all debt is settled: no recovery blocks the exit."""
     return replace(state, recovery_pending=False)
 
 
 def _enter_forced(
     state: ModeState, decision: ModeDecision, at: int, config: ModeLimits
 ) -> tuple[ModeState, tuple[TimelineEntry, ...]]:
-    """A tier that was lowered before (a graph that could not be made) stays: entering mends no graph."""
     entered = replace(
         drain_signals(state),
         execution_mode=ExecutionMode.FORCED,
@@ -220,47 +214,31 @@ def _enter_forced(
         task_bearing_since_entry=0,
         last_decision=ENTER_FORCED,
     )
-    told = switch_entry(
+    entry = switch_entry(
         f"free->forced: {decision.reasons[0]}",
         enteredBy=[reason.value for reason in decision.reasons],
         round=at,
-        human=decision.human,
         failSafe=decision.fail_safe,
-        degradedTier=state.forced_degraded_tier,
     )
-    return entered, (told,)
+    return entered, (entry,)
 
 
 def _exit_forced(state: ModeState, at: int) -> tuple[ModeState, tuple[TimelineEntry, ...]]:
-    told = switch_entry(
+    entry = switch_entry(
         "forced->free: stable",
         dwell=state.task_bearing_since_entry,
         rounds=at - state.entered_at_round,
         enteredBy=[reason.value for reason in state.entered_by],
     )
-    return ModeState(last_decision=EXIT_FORCED), (told,)
+    return ModeState(last_decision=EXIT_FORCED), (entry,)
 
 
 def _keep_mode(state: ModeState, decision: ModeDecision) -> tuple[ModeState, tuple[TimelineEntry, ...]]:
-    kept = drain_signals(state)
+    drained = drain_signals(state)
     if decision.fail_safe:
-        return kept, (failure_entry("kernel_error", layer="mode_engine", failSafe=True),)
+        return drained, (failure_entry("kernel_error", layer="mode_engine", failSafe=True),)
     if not decision.denied:
-        return replace(kept, last_decision=KEEP), ()
+        return replace(drained, last_decision=KEEP), ()
     why = f"denied:{decision.denied}"
-    locked = replace(kept, lock_remaining=max(0, state.lock_remaining - 1), last_decision=why)
+    locked = replace(drained, lock_remaining=max(0, state.lock_remaining - 1), last_decision=why)
     return locked, () if why == state.last_decision else (switch_entry(why),)
-
-
-_ORDER = tuple(DegradedTier)
-
-
-def lower_tier(state: ModeState, tier: DegradedTier) -> ModeState:
-    """The state with this tier, or with its own where that is lower already."""
-    now = state.forced_degraded_tier
-    return state if now and _ORDER.index(now) >= _ORDER.index(tier) else replace(state, forced_degraded_tier=tier)
-
-
-def raise_tier(state: ModeState) -> ModeState:
-    """The state with a new graph: it drives again."""
-    return replace(state, forced_degraded_tier=DegradedTier.GRAPH)

@@ -1,7 +1,7 @@
-"""What L2 sees of a run (section 7.1): signs that the work goes wrong, and how far the answer to each has gone.
+"""Detect problems of a run, and decide how far the answer to each has gone (section 7.1).
 
-Each sign is answered by degrees: a word first, then its calls are kept back, then L2 is told. A round is one step at most, as a
-model must read a word before it can heed it.
+An answer has stages: a hint, then refused calls, then L2. A round is one stage at most, since a model must read a hint before
+it can act on it.
 """
 
 from __future__ import annotations
@@ -22,46 +22,46 @@ from phases.supervision.signals import BLOCKED, HINTED, SIGNALS, TOLD, Signal
 _KEPT_OF_A_KIND = 3
 _LONGEST_DETAIL = 200
 _STALL_BLOCKS, _STALL_LEADS, _STALL_STOPS = 1, 2, 5
-"""Half rounds after the first word on a stall."""
+"""Half rounds after the first hint on a stall."""
 
 
 @dataclass(frozen=True)
 class ObserverState:
-    """What the observer remembers, in every mode."""
+    """The observer's memory, in every mode."""
 
     live: tuple[Signal, ...] = ()
     """At most three of a kind, none older than the time to live."""
     stages: Mapping[str, int] = field(default_factory=dict)
-    """What goes wrong -> how far the answer has gone."""
+    """Problem -> stage of the answer."""
     stall: int = 0
     """After the last round."""
     strayed: tuple[str, ...] = ()
-    """Files written beside those of the plan."""
+    """Files written outside the plan, in its directories."""
     has_written: bool = False
-    """A file was written in this run."""
+    """This run has written a file."""
     drift_rounds: int = 0
-    """Rounds that acted off the plan, since one touched it."""
+    """Rounds off the plan since one touched it."""
 
     @property
     def blocks(self) -> bool:
-        """Whether calls that bring nothing are to be kept back."""
+        """Return whether fruitless calls are to be refused."""
         return any(stage >= BLOCKED for key, stage in self.stages.items() if key != _ASKED)
 
 
 @dataclass(frozen=True)
 class ObservedRound:
-    """One round, with what is known after it."""
+    """One round, with the state after it."""
 
     round: Round
     task: Task
     progress: Progress
     force_takeover: bool = False
-    """The user asks for a takeover."""
+    """The user requests a takeover."""
 
 
 @dataclass(frozen=True)
 class Observation:
-    """What was seen: signals of this round, those that are still live, and lines for the event log."""
+    """Signals of this round, those that are still live, and lines for the event log."""
 
     state: ObserverState
     now: tuple[Signal, ...]
@@ -70,17 +70,17 @@ class Observation:
 
     @property
     def hints(self) -> tuple[Signal, ...]:
-        """What the model is to be told of now."""
+        """Return the signals that the model is to be told of now."""
         return tuple(signal for signal in self.now if signal.stage == HINTED)
 
 
 class _Trouble(NamedTuple):
-    """One thing that goes wrong."""
+    """One problem."""
 
     key: str
     signal: Signal
     steps: int
-    """By how many steps it is over its threshold: that far the answer may go."""
+    """Steps beyond its threshold: the answer may go that far."""
     fresh: bool = True
     """It went on in this round."""
 
@@ -94,7 +94,7 @@ class _Look:
 
 
 def observe_round(state: ObserverState, seen: ObservedRound, triggers: Triggers) -> Observation:
-    """The state after a round, with all that speaks against it."""
+    """Return the state after a round, with every problem that it shows."""
     strayed = dict.fromkeys(
         (*state.strayed, *(path for action in seen.round.actions for path in _strays(action, seen.task)))
     )
@@ -106,16 +106,16 @@ def observe_round(state: ObserverState, seen: ObservedRound, triggers: Triggers)
         stall=seen.progress.stall,
     )
     look = _Look(seen, state, after, triggers)
-    found = [trouble for detect in DETECTORS for trouble in detect(look)]
-    found = [trouble for trouble in found if trouble.signal.kind not in triggers.disabled]
-    stages = {trouble.key: _next_stage(state.stages.get(trouble.key, 0), trouble) for trouble in found}
-    now = tuple(replace(one.signal, stage=stages[one.key]) for one in found if one.fresh)
+    troubles = [trouble for detect in DETECTORS for trouble in detect(look)]
+    troubles = [trouble for trouble in troubles if trouble.signal.kind not in triggers.disabled]
+    stages = _next_stages(state.stages, troubles)
+    now = tuple(replace(trouble.signal, stage=stages[trouble.key]) for trouble in troubles if trouble.fresh)
     live = _last_of_each_kind((*_still_live(state.live, seen, triggers, drifts=after.drift_rounds > 0), *now))
     return Observation(replace(after, live=live, stages=stages), now, live, tuple(map(_entry_of, now)))
 
 
 def is_hopeless(before: ObserverState, progress: Progress, triggers: Triggers, *, led: bool) -> bool:
-    """Whether a stall went on after all that there is to answer it with. One in a takeover ends the run where it would lead."""
+    """Return whether a stall outlasted every answer. A stall in a takeover ends the run where it would otherwise start one."""
     spent = led or before.stages.get(_STALL, 0) >= min(TOLD, _most_stage(progress))
     most = _first_word(triggers) + (_STALL_LEADS if led else _STALL_STOPS)
     return spent and progress.stall > before.stall and progress.stall >= most
@@ -126,8 +126,18 @@ def without_stall(state: ObserverState) -> ObserverState:
     return replace(state, stall=0, stages={key: stage for key, stage in state.stages.items() if key != _STALL})
 
 
+def _next_stages(before: Mapping[str, int], found: Iterable[_Trouble]) -> dict[str, int]:
+    """Return the stages after a round. A model reads one hint a round: a second problem waits for the next one."""
+    stages, hinted = dict[str, int](), False
+    for trouble in found:
+        stage = _next_stage(before.get(trouble.key, 0), trouble)
+        is_new = stage == HINTED and not before.get(trouble.key)
+        stages[trouble.key], hinted = 0 if is_new and hinted else stage, hinted or is_new
+    return stages
+
+
 def _next_stage(before: int, trouble: _Trouble) -> int:
-    """One step further at most, and never back while it lasts."""
+    """Return one stage further at most, and never one back while the problem lasts."""
     if trouble.signal.kind is DeviationSignal.USER_FORCE_TAKEOVER:
         return TOLD
     if not trouble.fresh:
@@ -143,7 +153,7 @@ def _first_word(triggers: Triggers) -> int:
 
 
 def _most_stage(progress: Progress) -> int:
-    """Nobody is led for what the machine lacks: no other way of working mends it."""
+    """Return the last stage for a stall. No takeover follows from what the machine lacks: no other approach would help."""
     ways = [way for way in progress.ways if way.count]
     return BLOCKED if ways and all(way.limit for way in ways) else TOLD
 
@@ -167,7 +177,7 @@ def _stalled(look: _Look) -> Iterable[_Trouble]:
 
 
 def _name_stall(look: _Look) -> tuple[DeviationSignal | None, str]:
-    """A stall by what it is made of: calls that go round, one way to fail, or nothing new."""
+    """Return the kind of a stall: calls that repeat in order, one kind of failure, or nothing new."""
     progress, triggers, off = look.seen.progress, look.triggers, look.triggers.disabled
     period, repeats = find_period(progress, max(2, triggers.cycle_repeats))
     if period > 1 and DeviationSignal.CYCLE not in off:
@@ -179,7 +189,6 @@ def _name_stall(look: _Look) -> tuple[DeviationSignal | None, str]:
 
 
 def _plateaus(look: _Look) -> Iterable[_Trouble]:
-    """Checks that fail in one way after every change."""
     progress, least = look.seen.progress, look.triggers.plateau_repeats
     for key, plateau in progress.plateaus.items():
         if plateau.count < least:
@@ -201,7 +210,7 @@ def _drifts(look: _Look) -> Iterable[_Trouble]:
     rounds, least = look.after.drift_rounds, look.triggers.goal_drift_rounds
     if rounds >= least:
         signal = _signal_of(DeviationSignal.GOAL_DRIFT, rounds, look.seen.round, look.seen.round.next_file)
-        # Who has written nothing yet looks around: a word, and as much time again.
+        # A model that has written nothing yet is exploring: a hint, then as much time again.
         over = rounds - (least if look.after.has_written else 2 * least)
         fresh = rounds > look.before.drift_rounds and (over >= 0 or rounds == least)
         yield _Trouble("drift", signal, max(0, over), fresh)
@@ -235,7 +244,7 @@ def _signal_of(kind: DeviationSignal, value: float, turn: Round, detail: str = "
 
 
 def _still_live(live: Iterable[Signal], seen: ObservedRound, triggers: Triggers, *, drifts: bool) -> list[Signal]:
-    """Without what is too old, and without what this round has disproved."""
+    """Return the signals that are neither too old nor refuted by this round."""
     turn, ended = seen.round, set[DeviationSignal](triggers.disabled)
     if not seen.progress.stall:
         ended.update(kind for kind, rule in SIGNALS.items() if rule.ended_by_progress)
@@ -251,11 +260,11 @@ def _still_live(live: Iterable[Signal], seen: ObservedRound, triggers: Triggers,
 
 
 def _last_of_each_kind(signals: tuple[Signal, ...]) -> tuple[Signal, ...]:
-    kept: list[Signal] = []
+    latest: list[Signal] = []
     for signal in reversed(signals):
-        if sum(other.kind is signal.kind for other in kept) < _KEPT_OF_A_KIND:
-            kept.append(signal)
-    return tuple(reversed(kept))
+        if sum(other.kind is signal.kind for other in latest) < _KEPT_OF_A_KIND:
+            latest.append(signal)
+    return tuple(reversed(latest))
 
 
 def _entry_of(signal: Signal) -> TimelineEntry:
@@ -277,69 +286,54 @@ def _strays(action: Action, task: Task) -> tuple[str, ...]:
 
 
 def is_outside(path: str, task: Task) -> bool:
-    """Whether a file is code beside that of the plan: in a directory of planned files, and not planned. Tests never are, nor
-    what frames a package, nor helper scripts, which lie elsewhere.
+    """Return whether a file is unplanned code in a directory of planned files.
+
+    Tests, packaging files, and helper scripts in other directories are not.
     """
     folder, _, name = path.rpartition("/")
-    # decision 68: files that frame a package are inside every plan.
+    # decision 68: packaging files are part of every plan.
     if not task.planned_files or path in task.planned_files or _frames(path) or name.startswith(".") or is_test(path):
         return False
     return bool(folder) and any(planned.rpartition("/")[0] == folder for planned in task.planned_files)
 
 
 def is_test(path: str) -> bool:
-    """Whether a part of the path begins or ends with test, tests or spec, as in `total.test.js`; its suffix does not count."""
+    """Return whether a part of the path, without suffix, begins or ends with test, tests or spec, as in `total.test.js`."""
     words = [word.strip("_") for part in path.casefold().split("/") for word in (part.split(".")[:-1] or [part])]
     return any(_TEST.search(word) for word in words)
 
 
-_ACTS = (ToolClass.WRITE, ToolClass.EXEC)
-_JOINS = re.compile(r"&&|\|\||[;|\n]")
-_SHOWS = re.compile(r"\s*(?:(?:cat|head|tail|nl|wc|less|cd|sort|uniq)(?!\S)|sed -n )")
-_LOOKS = re.compile(
-    rf"{_SHOWS.pattern}|\s*(?:(?:ls|tree|pwd|e?grep|rg|stat|file|du)(?!\S)|find(?!\S)(?!.* -(?:delete|exec))"
-    r"|git (?:log|show|diff|status|grep|blame|ls-files)(?!\S))"
-)
 _NAME = re.compile(r"[\w./-]+")
 _SHORTEST_NAME = 3
-"""Of a module or a directory in a command: a shorter word is any word."""
+"""Of a module or directory in a command: a shorter word may mean anything."""
 
 
 def count_drift(before: int, turn: Round, task: Task) -> int:
-    """Return the rounds that went by off the plan, since one touched a planned file, a test or a check.
+    """Return the rounds off the plan since one touched a planned file, a test or a check.
 
-    Reading says nothing either way: the stall counts what brings nothing new. Nor does what failed for want of something that
-    the machine lacks; nor do searches and notes where code stands already and nothing off the plan has been written or run yet:
-    that is how one finds one's way.
+    A round that only reads counts neither way: the stall counts what brings nothing new. Nor does a failure for want of
+    something that the machine lacks. Searches and notes count where nothing was there at the start, or once a drift began.
     """
     done = [action for action in turn.actions if action.result.executed and not action.result.limit]
     if not task.planned_files or any(_serves(action, task) for action in done):
         return 0
-    acts = any(_kind_of(action) in _ACTS and not _frames(action.call.path) for action in done)
-    looks = bool(done) and all(_kind_of(action) in (ToolClass.READ, ToolClass.DELEGATE) for action in done)
-    return before + (acts or ((before > 0 or task.from_nothing) and bool(done) and not looks))
-
-
-def _kind_of(action: Action) -> ToolClass:
-    """Return the class of a call; a command that only shows or lists files counts as the tool that does the same."""
-    parts = [part for part in _JOINS.split(action.call.command) if part.strip()]
-    if not parts or ">" in action.call.command or not all(map(_LOOKS.match, parts)):
-        return action.call.tool_class
-    return ToolClass.READ if all(map(_SHOWS.match, parts)) else ToolClass.SEARCH
+    kinds = {action.call.tool_class for action in done} - {ToolClass.READ, ToolClass.DELEGATE}
+    acts = before > 0 or task.from_nothing or not kinds.isdisjoint((ToolClass.WRITE, ToolClass.EXEC))
+    return before + (acts and bool(kinds))
 
 
 def _serves(action: Action, task: Task) -> bool:
-    """Whether a call touched a planned file, a test or a check, or named one of the plan's files or packages in a command."""
+    """Return whether a call touched a planned file, a test or a check, or named a planned file or package."""
     paths = (action.call.path, *action.result.changed)
     if is_run_of_check(action) or any(path in task.planned_files or (path and is_test(path)) for path in paths):
         return True
-    words = set(_NAME.findall(action.call.command))
+    words = set(_NAME.findall(f"{action.call.command} {action.call.path}"))
     return bool(words) and not words.isdisjoint(_names_of(task.planned_files))
 
 
 @lru_cache(maxsize=8)
 def _names_of(planned: tuple[str, ...]) -> frozenset[str]:
-    """The ways in which a command names planned files: the path, the file, its module, and the directories that it lies in."""
+    """Return the names by which a command may refer to planned files: path, file, module and directories."""
     names = set(planned)
     for path in planned:
         *folders, name = path.split("/")

@@ -1,45 +1,49 @@
-"""What progress is: said here, and nowhere else. And what is counted while a run makes none.
+"""Measure progress, and count what happens while a run makes none. No other module defines progress.
 
-A call that changes a file in a way that was not seen before is work, and so is a check that passes. A result that was not known
-before is news: it may be read, or be a check that fails in a new way. All else adds to the stall, in half rounds: little where a
-call fails in a new way, more where it fails as one did before or brings what is known, most from the third time in a row
-on.
+Work is a call that changes a file in a way not seen before, or a check that passes. News is a result that was not known
+before:
+a file that is read, or a check that fails in a new way. Everything else adds to the stall, in half rounds: little for a new
+failure, more for a known failure or a known result, most from the third identical call in a row on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from typing import TypeVar
 
-from phases.supervision.bounded_map import put_bounded, without_keys
 from phases.supervision.enums import ProgressClass, ToolClass
 from phases.supervision.facts import Action, Call, CallResult, GateVerdict, Round, describe_call
 from phases.supervision.signatures import command_key, digest_of_text, error_key, is_transient
 
+T = TypeVar("T")
+
 GATE = "the completion gate"
-"""Its word counts as that of one more check."""
+"""The completion gate, counted as one more check."""
 _MOST_KNOWN, _MOST_MARKS, _MOST_WAYS, _MOST_CHECKS, _MOST_FAILURES = 100, 25, 8, 10, 50
 _WAY_AGE = 20
-"""A way to fail is forgotten after so many rounds without it."""
+"""Rounds after which a kind of failure is forgotten."""
 MOST_LEARNED, _READS_FOR_EVER = 10, 30
-"""Rounds since the last work in which something new was read: the first take back from the stall, the last add to it."""
+"""Rounds that read something new since the last work: up to the first they reduce the stall, beyond the second they add to
+it.
+"""
 _LONGEST_PERIOD = 5
 _CLOSER = 0.98
-"""A number that comes nearer to its target by two percent is progress."""
+"""A number that comes two percent nearer to its target is progress."""
 
 
 class Gain(IntEnum):
-    """What one call brought, the best first."""
+    """The value of one call, the best first."""
 
     WORK = 0
     NEWS = 1
     NEUTRAL = 2
     NEW_FAILURE = 3
     AGAIN = 4
-    """It failed as something did before, or brought what was known."""
+    """A known failure or a known result."""
     THIRD = 5
-    """The same call with the same result, for the third time in a row or more."""
+    """The same call with the same result, at least three times in a row."""
 
 
 # Chosen on one half of the public runs: decision 198 has the figures.
@@ -49,31 +53,31 @@ _NEWS_READ, _NEWS_RUN, _SILENT = 2, 4, 1
 
 @dataclass(frozen=True)
 class Mark:
-    """A call with what came of it."""
+    """A call with its result."""
 
     signature: str
     result: str
     label: str
-    """For a text."""
+    """For texts."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """One way to fail, or to bring nothing, since the last work."""
+    """One kind of failure, or of fruitless call, since the last work."""
 
     kind: str
     label: str
     error: str
     count: int
     round: int
-    """The last time."""
+    """The last occurrence."""
     limit: str = ""
-    """What this machine lacks, where it failed for that."""
+    """The machine's limitation, if the call failed for that."""
 
 
 @dataclass(frozen=True)
 class Fruitless:
-    """A call that brought nothing, and nothing changed since."""
+    """A call without a result worth having, with nothing changed since."""
 
     count: int
     failed: bool
@@ -81,15 +85,15 @@ class Fruitless:
 
 @dataclass(frozen=True)
 class Plateau:
-    """One way in which checks fail, however they are called."""
+    """One kind of failure of the checks, whatever command runs them."""
 
     failures: tuple[str, ...]
     count: int = 1
-    """Runs that failed in just that way, with a file changed before each but the first."""
+    """Runs with exactly these failures, each but the first after a file changed."""
     changed: bool = False
     """A file changed since the last of them."""
     gap: float | None = None
-    """How far the number that it compares is from its target, at best."""
+    """The smallest distance of the compared number from its target."""
     command: str = ""
 
 
@@ -98,53 +102,53 @@ class Progress:
     stall: int = 0
     """In half rounds."""
     since: int = 0
-    """The round that the stall began in."""
+    """The round in which the stall began."""
     last: ProgressClass = ProgressClass.NO_TOOL
-    """Of the last round."""
+    """Class of the last round."""
     learned: int = 0
-    """Rounds since the last work in which something new was read."""
+    """Rounds since the last work that read something new."""
     known: tuple[str, ...] = ()
     """Calls with their results, the latest last."""
     marks: tuple[Mark, ...] = ()
     """The last calls."""
     ways: tuple[Way, ...] = ()
     fruitless: Mapping[str, Fruitless] = field(default_factory=dict)
-    """By the signature of the call."""
+    """By call signature."""
     plateaus: Mapping[str, Plateau] = field(default_factory=dict)
-    """By what fails."""
+    """By failures."""
     edits: Mapping[str, int] = field(default_factory=dict)
-    """Path -> rounds that edited it while a check was known to fail and none came to fail in another way."""
+    """Path -> rounds that edited it while a check was known to fail and no check failed in a new way."""
     grown: tuple[str, ...] = ()
     """Plateaus that grew in this round."""
     gains: tuple[Gain, ...] = ()
-    """Of the calls of the round that is going on."""
+    """Values of this round's calls."""
 
     @property
     def rounds(self) -> int:
-        """The stall in whole rounds."""
+        """Return the stall in whole rounds."""
         return self.stall // 2
 
 
 def begin_round(state: Progress) -> Progress:
-    """The state at the beginning of a round: what was found in the one before is told."""
+    """Return the state at the start of a round, without the results of the last one."""
     return replace(state, grown=(), gains=())
 
 
 def begin_takeover(state: Progress, at: int) -> Progress:
-    """The state when somebody begins to lead: the stall starts anew, and who is led may look at everything once more."""
+    """Return the state at the start of a takeover: no stall, and everything may be read once more."""
     return replace(state, fruitless={}, stall=0, ways=(), known=(), learned=0, since=at)
 
 
 def count_action(state: Progress, action: Action, turn: int) -> Progress:
-    """Take one call in. What is kept back has the result that it had: to ask again is to repeat."""
+    """Return the state with one more call. A refused call has its former result: asking again is a repetition."""
     key = _result_key(action)
-    if action.result.forgotten:  # to look again is no repetition
-        state = replace(state, known=tuple(one for one in state.known if one != key))
+    if action.result.forgotten:  # reading it again is not a repetition
+        state = replace(state, known=tuple(other for other in state.known if other != key))
     if not action.result.executed:
         key = next((mark.result for mark in reversed(state.marks) if mark.signature == action.call.signature), key)
     gain = _gain_of(state, action, key)
     label = way_label(action.call)
-    known = (*(one for one in state.known if one != key), key)[-_MOST_KNOWN:]
+    known = (*(other for other in state.known if other != key), key)[-_MOST_KNOWN:]
     state = replace(
         state,
         known=known,
@@ -154,15 +158,15 @@ def count_action(state: Progress, action: Action, turn: int) -> Progress:
     state = _count_check(state, action)
     if gain is Gain.WORK:
         return _after_work(state, action)
-    if action.result.changed:  # it goes back and forth, which is no work; and yet other calls may go well now
-        own = {key: row for key, row in state.fruitless.items() if key == action.call.signature}
+    if action.result.changed:  # going back and forth is not work, but other calls may succeed now
+        own = {key: fruitless for key, fruitless in state.fruitless.items() if key == action.call.signature}
         state = replace(_after_work(state, action), fruitless=own)
     state = replace(state, fruitless=_after_other(state.fruitless, action, gain))
     return _with_way(state, action, label, turn) if gain >= Gain.NEW_FAILURE else state
 
 
 def count_round(state: Progress, turn: Round, *, check_fails: bool) -> Progress:
-    """The state at the end of a round, which is worth what the best of its calls is."""
+    """Return the state at the end of a round, which counts as much as its best call."""
     gains, state = state.gains, replace(state, gains=())
     state = replace(state, last=_class_of(turn, gains), edits=_count_edits(state.edits, turn) if check_fails else {})
     best = min(gains, default=None)
@@ -176,7 +180,7 @@ def count_round(state: Progress, turn: Round, *, check_fails: bool) -> Progress:
             if gain is Gain.NEWS
         )
         learned += not ran
-        # decision 56: to read what was not read before is progress, but nobody reads for ever.
+        # decision 56: reading something new is progress, but only for so long.
         less = _NEWS_READ if learned <= MOST_LEARNED else 0 if learned <= _READS_FOR_EVER else -_SILENT
         less = _NEWS_RUN if ran else less
         stall = max(0, stall - less)
@@ -188,31 +192,31 @@ def count_round(state: Progress, turn: Round, *, check_fails: bool) -> Progress:
 
 
 def count_verdict(state: Progress, verdict: GateVerdict) -> Progress:
-    """Return the state after the completion gate has looked at the whole work."""
+    """Return the state after the completion gate has judged the whole work."""
     if verdict.passed:
         return replace(_settle_checks(state), stall=0, learned=0)
-    if verdict.limit:  # the refusal has named it
+    if verdict.limit:  # the refusal names it
         return state
     return _after_failures(state, GATE, verdict.failures or ("",), None)
 
 
 def settle_verified(state: Progress) -> Progress:
-    """Every check has passed: nothing that was counted against the work stands any longer."""
+    """Return the state after every check has passed: nothing counts against the work any more."""
     return replace(_settle_checks(state), fruitless={})
 
 
 def settle_switch(state: Progress) -> Progress:
-    """Another branch of the graph: what failed before may be tried again."""
+    """Return the state on another branch of the graph: what failed before may be tried again."""
     return replace(state, fruitless={})
 
 
 def way_label(call: Call) -> str:
-    """A call in a text: its tool and what it is about."""
+    """Return a call for a text: its tool and its subject."""
     return " ".join(f"{call.tool} {describe_call(call)}".split())
 
 
 def find_period(state: Progress, least: int) -> tuple[int, int]:
-    """The shortest period of the last calls and their results, with its repeats; zeros where there is none."""
+    """Return the shortest period of the last calls and results, and its repeats; zeros without one."""
     calls = [(mark.signature, mark.result) for mark in reversed(state.marks)]
     for period in range(1, _LONGEST_PERIOD + 1):
         same = next(
@@ -224,27 +228,27 @@ def find_period(state: Progress, least: int) -> tuple[int, int]:
 
 
 def has_plateau(state: Progress, least: int) -> bool:
-    """Return whether a check fails as often as this in one way, though files changed: not for want of a planned file."""
+    """Return whether a check fails at least so often in one way, although files changed."""
     return any(plateau.count >= least for plateau in state.plateaus.values())
 
 
 def is_note(action: Action) -> bool:
-    """A call that touched nothing but what the model keeps for itself."""
+    """Return whether a call touched nothing but the model's own notes."""
     return action.call.tool_class is ToolClass.NEUTRAL and action.result.executed
 
 
 def is_run_of_check(action: Action) -> bool:
-    """A check that was run to its end, whatever it said."""
+    """Return whether a call ran a check to its end, whatever the outcome."""
     return action.call.checks and action.result.executed and not action.result.background
 
 
 def failures_of(result: CallResult) -> tuple[str, ...]:
-    """What fails, sorted; nothing where it passed."""
+    """Return the failures, sorted; none for a call that succeeded."""
     return (result.failures or (result.error or result.digest,)) if result.failed else ()
 
 
 def way_of(result: CallResult) -> str:
-    """The kind of a failure: equal where only numbers, places and names differ."""
+    """Return the kind of a failure: equal if only numbers, places and names differ."""
     return result.way or (
         _key_of_failures(result.failures) if result.failures else error_key(result.error) or result.digest
     )
@@ -272,16 +276,16 @@ def _gain_of(state: Progress, action: Action, key: str) -> Gain:
 
 
 def _gain_of_check(state: Progress, action: Action) -> Gain:
-    """That a check fails is how work goes: to fail in another way, or nearer to the target, is to get on."""
+    """Return the value of a failed check: a new failure, or a smaller gap, is progress."""
     known = state.plateaus.get(_key_of_failures(failures_of(action.result)))
     if known is None or _is_closer(known.gap, action.result.gap):
         return Gain.NEWS
-    # After a change the same failure is a plateau, which is counted apart; without one it is what was known.
+    # After a change the same failure is a plateau, counted separately; without one it is a known result.
     return Gain.NEUTRAL if known.changed else Gain.AGAIN
 
 
 def _class_of(turn: Round, gains: tuple[Gain, ...]) -> ProgressClass:
-    """A round by the calls that count: notes change nothing, and a check that fails is no failed round."""
+    """Return the class of a round. Notes do not count, and a failed check does not make a round a failed one."""
     counted = [(action, gain) for action, gain in zip(turn.actions, gains, strict=True) if not is_note(action)]
     if not turn.actions:
         return ProgressClass.NO_TOOL
@@ -299,18 +303,18 @@ def _result_key(action: Action) -> str:
 
 
 def _after_work(state: Progress, action: Action) -> Progress:
-    """A file changed, or the checks passed: what failed may go well now."""
+    """Return the state after a change or a passed check: calls that failed may succeed now."""
     ways = tuple(replace(way, count=0) for way in state.ways)
     plateaus = state.plateaus
     if action.result.changed and action.call.new_file:
-        plateaus = {}  # while files are still being added, checks fail for want of them
+        plateaus = {}  # while files are still being added, checks fail because they are missing
     elif action.result.changed:
         plateaus = {key: replace(plateau, changed=True) for key, plateau in plateaus.items()}
     return replace(state, fruitless={}, ways=ways, plateaus=plateaus)
 
 
 def _after_other(before: Mapping[str, Fruitless], action: Action, gain: Gain) -> Mapping[str, Fruitless]:
-    """Calls that brought nothing, with this one. A command that ended well may have changed what nobody looks at."""
+    """Return the fruitless calls, with this one. A successful command may have changed something unobserved."""
     signature, result = action.call.signature, action.result
     if action.may_have_changed and gain is Gain.NEWS:
         return {}
@@ -319,7 +323,7 @@ def _after_other(before: Mapping[str, Fruitless], action: Action, gain: Gain) ->
         return before
     if result.failed:
         count = 1 if known is None else known.count + 1
-        # What is short for a moment only may be there the next time.
+        # A transient shortage may be over the next time.
         return before if is_transient(result.error) else put_bounded(before, signature, Fruitless(count, True))
     if known and known.failed:
         return without_keys(before, {signature})
@@ -330,7 +334,7 @@ def _after_other(before: Mapping[str, Fruitless], action: Action, gain: Gain) ->
 
 def _with_way(state: Progress, action: Action, label: str, turn: int) -> Progress:
     result = action.result
-    if not result.executed:  # it counts for what it was kept back for
+    if not result.executed:  # it counts for the reason of its refusal
         ways = tuple(replace(way, count=way.count + 1, round=turn) if way.label == label else way for way in state.ways)
         return replace(state, ways=ways)
     kind = way_of(result) if result.failed else f"known {action.call.signature}"
@@ -341,7 +345,7 @@ def _with_way(state: Progress, action: Action, label: str, turn: int) -> Progres
 
 
 def _count_edits(before: Mapping[str, int], turn: Round) -> Mapping[str, int]:
-    """A file is edited once a round; to create it is no edit, and what a command leaves behind is its output."""
+    """Return the edits with this round's: one for each file, none for a new file or for the output of a command."""
     edits = before
     for path in sorted({path for action in turn.actions for path in edits_of(action)}):
         edits = put_bounded(edits, path, edits.get(path, 0) + 1)
@@ -365,11 +369,11 @@ def _count_check(state: Progress, action: Action) -> Progress:
 
 
 def _after_failures(state: Progress, command: str, failures: tuple[str, ...], gap: float | None) -> Progress:
-    """Fewer failures, other failures and a smaller gap are progress; the same ones count where a file changed in between."""
+    """Return the state after a failed check. Fewer failures, others, or a smaller gap are progress."""
     failures = tuple(sorted(set(failures)))[:_MOST_FAILURES]
     key, known = _key_of_failures(failures), state.plateaus.get(_key_of_failures(failures))
     if known is None:
-        # What failed beside these once, and does so no more, is mended.
+        # Failures that were seen with these and are gone are fixed.
         more = {name for name, other in state.plateaus.items() if set(failures) < set(other.failures)}
         plateaus = put_bounded(
             without_keys(state.plateaus, more), key, Plateau(failures, gap=gap, command=command), _MOST_CHECKS
@@ -397,3 +401,23 @@ def _settle_checks(state: Progress) -> Progress:
 
 def _key_of_failures(failures: tuple[str, ...]) -> str:
     return digest_of_text("\n".join(sorted(set(failures))[:_MOST_FAILURES]))
+
+
+_MOST_KEPT = 200
+
+
+def put_bounded(mapping: Mapping[str, T], key: str, value: T, most: int = _MOST_KEPT) -> dict[str, T]:
+    """Return the mapping with the key at its end; beyond the bound its oldest keys are dropped."""
+    rows = {**without_keys(mapping, {key}), key: value}
+    while len(rows) > most:
+        del rows[next(iter(rows))]
+    return rows
+
+
+def without_keys(mapping: Mapping[str, T], keys: Set[str]) -> dict[str, T]:
+    return {name: value for name, value in mapping.items() if name not in keys}
+
+
+def add_keys(keys: tuple[str, ...], *more: str) -> tuple[str, ...]:
+    """Return the keys with these, each once; beyond the bound the first are dropped."""
+    return tuple(dict.fromkeys((*keys, *more)))[-_MOST_KEPT:]

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from phases.supervision.config import SnapshotConfidence, Weights
 from phases.supervision.effects import TimelineEntry, failure_entry
 from phases.supervision.effects import recovery_entry as timeline_recover
 from phases.supervision.enums import FAULTS, NodeStatus, NodeType, RecoveryTier, TimelineEvent
-from phases.supervision.facts import Task
-from phases.supervision.graph import TaskGraph
-from phases.supervision.graph_cursor import close_step, to_first_open
-from phases.supervision.templates import build_graph
-from phases.supervision.wording import quote_text
+from phases.supervision.facts import ERROR, OK, DiskFacts, Task, WorkspaceSnapshot, quote_text
+from phases.supervision.graph import TaskGraph, build_graph, close_step, to_first_open
 from phases.supervision.work_ledger import FAILED, PASSED, WorkLedger
-from phases.supervision.workspace_snapshot import ERROR, OK, DiskFacts, WorkspaceSnapshot, name_few, snapshot_of
 
 LOW_CONFIDENCE, UNSAFE, BUILDER_FAILED, NO_EXECUTOR = "low_confidence", "unsafe", "builder_failed", "no_executor"
 MISSING, UNMERGED, UNFINISHED, BROKEN = "missing_files", "unmerged", "unfinished_merge", "broken_baseline"
@@ -36,30 +30,31 @@ class RecoveryContext:
     task: Task
     disk: DiskFacts
     ledger: WorkLedger
-    config: SnapshotConfidence
+    gate: float
+    """The least confidence for a graph."""
     round: int
     graph_id: str
     reason: str
     """The signals of the takeover."""
     tier_failed_before: bool = False
-    """The previous recovery of this takeover gave only a hint."""
+    """The last recovery of this takeover gave only a hint."""
     has_executor: bool = True
-    """The layer of the task graph is on."""
+    """The task graph layer is on."""
     shadow: bool = False
 
 
 @dataclass(frozen=True)
 class RecoveryPlan:
-    """How the takeover leads. In shadow mode there is no graph: nothing changes."""
+    """The lead of a takeover. In shadow mode it has no graph, since nothing changes."""
 
     tier: RecoveryTier
     graph: TaskGraph | None
     why: str
-    """Why there is no graph, for a hint or a stop."""
+    """The reason for a hint or a stop instead of a graph."""
     snapshot: WorkspaceSnapshot
     confidence: Confidence
     first_action: str = ""
-    """What a strong hint asks for first, if this workspace needs something special."""
+    """The first action of a strong hint, if this workspace needs a special one."""
     entries: tuple[TimelineEntry, ...] = ()
 
 
@@ -76,13 +71,12 @@ class _Findings:
 def plan_recovery(context: RecoveryContext) -> RecoveryPlan:
     """Return a graph if snapshot, confidence, safety and builder allow it; else a hint, and after a hint a stop."""
     snapshot = snapshot_of(context.disk, context.ledger, context.round)
-    evidence = SnapshotEvidence(context.disk, context.ledger, context.round)
-    trust = weigh_snapshot(snapshot, evidence, context.config.weights)
+    trust = weigh_snapshot(snapshot, context.disk, context.ledger)
     safety = check_safety(snapshot, context.disk, context.ledger, context.task.planned_files)
     looked = _Findings(snapshot, trust, safety)
     why = _why_no_graph(context, looked)
     if not why:
-        graph = build_retrospective(context.task, snapshot, graph_id=context.graph_id, at=context.round)
+        graph = build_retrospective(context.task, snapshot, graph_id=context.graph_id)
         looked, why = _Findings(snapshot, trust, safety, graph), "" if graph else BUILDER_FAILED
     tier = _choose_tier(context, why)
     graph = None if context.shadow else looked.graph
@@ -99,8 +93,8 @@ def _first_action(context: RecoveryContext, looked: _Findings, why: str) -> str:
 
 def _why_no_graph(context: RecoveryContext, looked: _Findings) -> str:
     """Return why no graph may lead, before one is built; empty if one may."""
-    # `not >=` rather than `<`: a gate that is not a number lets nothing through.
-    if not looked.confidence.value >= context.config.template_graph_min:
+    # `not >=` rather than `<`: a NaN threshold lets nothing through.
+    if not looked.confidence.value >= context.gate:
         return LOW_CONFIDENCE
     if not looked.safety.recoverable:
         return f"{UNSAFE}:{','.join(looked.safety.reasons)}"
@@ -114,7 +108,7 @@ def _choose_tier(context: RecoveryContext, why: str) -> RecoveryTier:
 
 
 def _recovery_entry(context: RecoveryContext, looked: _Findings, tier: RecoveryTier, why: str) -> TimelineEntry:
-    """Return the line of the event log; in shadow mode, of what would have been done."""
+    """Return the event log line; in shadow mode, of what would have been done."""
     payload = _entry_payload(context, looked)
     if tier is RecoveryTier.MANUAL_CHECKPOINT:
         stopped = {**payload, "tier": tier.value, "why": why}
@@ -139,40 +133,69 @@ def _entry_payload(context: RecoveryContext, looked: _Findings) -> Mapping[str, 
     }
 
 
+_SHOWN = 3
+MOST_LISTED = 200
+
+
+def snapshot_of(disk: DiskFacts, ledger: WorkLedger, turn: int) -> WorkspaceSnapshot:
+    """Return the workspace after a round, as disk and ledger show it."""
+    return WorkspaceSnapshot(
+        snapshot_id=f"snapshot-{turn}",
+        at=turn,
+        git_summary=_summarize_disk(disk),
+        files_added=disk.added[:MOST_LISTED],
+        files_modified=disk.modified[:MOST_LISTED],
+        files_deleted=disk.deleted[:MOST_LISTED],
+        build_summary=disk.build_summary,
+        test_summary=ledger.test_summary,
+    )
+
+
+def name_few(paths: Sequence[str]) -> str:
+    """Return the first paths, and how many more there are."""
+    shown = ", ".join(quote_text(path, 60) for path in paths[:_SHOWN])
+    return f"{shown} and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else shown
+
+
+def _summarize_disk(disk: DiskFacts) -> str:
+    counts = {
+        "added": len(disk.added),
+        "modified": len(disk.modified),
+        "deleted": len(disk.deleted),
+        "more": disk.left_out,
+        "unmerged": len(disk.unmerged),
+    }
+    parts = [f"{count} {what}" for what, count in counts.items() if count]
+    if disk.head_broken:
+        parts.append(quote_text(disk.head_broken))
+    return ", ".join(parts) or "clean"
+
+
 UNKNOWN = 0.5
 """Value of a factor without evidence."""
-_FRESH_ROUNDS, _OLD_ROUNDS = 1, 5
-
-
-@dataclass(frozen=True)
-class SnapshotEvidence:
-    disk: DiskFacts
-    ledger: WorkLedger
-    round: int
+_WEIGHTS = {"gitClean": 0.25, "snapshotAge": 0.15, "verifyPassed": 0.2, "repoContextMatch": 0.25, "buildSignal": 0.15}
 
 
 @dataclass(frozen=True)
 class Confidence:
-    """Between 0 and 1. `factors` go by the names of the specification."""
+    """A value between 0 and 1, and its factors by their names in the specification."""
 
     value: float
     factors: Mapping[str, float] = field(default_factory=dict)
 
 
-def weigh_snapshot(snapshot: WorkspaceSnapshot, evidence: SnapshotEvidence, weights: Weights) -> Confidence:
-    """Return the weighted mean of five factors; unknown if all weights are zero."""
-    weighted = {
-        "gitClean": (weights.git_clean, _clean_factor(evidence.disk, evidence.ledger)),
-        "snapshotAge": (weights.snapshot_age, _age_factor(evidence.round - snapshot.at)),
-        "verifyPassed": (weights.verify_passed, _verify_factor(snapshot)),
-        "repoContextMatch": (weights.repo_context_match, _match_factor(evidence.disk, evidence.ledger)),
-        "buildSignal": (weights.build_signal, _build_factor(snapshot)),
+def weigh_snapshot(snapshot: WorkspaceSnapshot, disk: DiskFacts, ledger: WorkLedger) -> Confidence:
+    """Return the weighted mean of five factors. The snapshot is new: it is always of this round."""
+    factors = {
+        "gitClean": _clean_factor(disk, ledger),
+        "snapshotAge": 1.0,
+        "verifyPassed": _verify_factor(snapshot),
+        "repoContextMatch": _match_factor(disk, ledger),
+        "buildSignal": _build_factor(snapshot),
     }
-    total = sum(weight for weight, _ in weighted.values())
-    value = sum(weight * factor for weight, factor in weighted.values()) / total if total else UNKNOWN
-    bounded = min(1.0, max(0.0, value)) if math.isfinite(value) else UNKNOWN
     # Rounded, so that a sum of decimal weights equal to the gate is not below it.
-    return Confidence(round(bounded, 6), {name: round(factor, 6) for name, (_, factor) in weighted.items()})
+    value = round(sum(_WEIGHTS[name] * factor for name, factor in factors.items()), 6)
+    return Confidence(value, {name: round(factor, 6) for name, factor in factors.items()})
 
 
 def unexpected_files(disk: DiskFacts, ledger: WorkLedger) -> tuple[str, ...]:
@@ -188,12 +211,8 @@ def _clean_factor(disk: DiskFacts, ledger: WorkLedger) -> float:
     return 1.0 - (len(unexpected_files(disk, ledger)) + disk.left_out) / count
 
 
-def _age_factor(age: int) -> float:
-    return min(1.0, max(0.0, (_OLD_ROUNDS - age) / (_OLD_ROUNDS - _FRESH_ROUNDS)))
-
-
 def _verify_factor(snapshot: WorkspaceSnapshot) -> float:
-    """Return how well the result of the checks is known: a failure is known too."""
+    """Return how well the result of the checks is known; a known failure counts."""
     return {PASSED: 1.0, FAILED: 0.8}.get(snapshot.test_summary or "", UNKNOWN)
 
 
@@ -206,7 +225,7 @@ def _match_factor(disk: DiskFacts, ledger: WorkLedger) -> float:
 
 
 def _build_factor(snapshot: WorkspaceSnapshot) -> float:
-    """Return whether the code builds: a failing test does not say so, code that does not parse does."""
+    """Return whether the code builds: a failing test does not tell, code that does not parse does."""
     summary = snapshot.build_summary or ""
     if summary.startswith(ERROR):
         return 0.0
@@ -225,7 +244,7 @@ _BROKEN = re.compile(
 
 @dataclass(frozen=True)
 class Safety:
-    """Whether a graph may build on the workspace: `reasons` for the event log, `human_reason` for a reader."""
+    """The fitness of a workspace for a graph: `reasons` for the event log, `human_reason` for a reader."""
 
     recoverable: bool
     reasons: tuple[str, ...] = ()
@@ -237,33 +256,33 @@ def check_safety(snapshot: WorkspaceSnapshot, disk: DiskFacts, ledger: WorkLedge
     there = set(disk.present)
     missing = tuple(path for path in planned if path in ledger.files and path not in there)
     died = next((text for text in (ledger.build_output, snapshot.build_summary or "") if _BROKEN.search(text)), "")
-    found = {
+    problems = {
         MISSING: f"{name_few(missing)} was written, and is gone" if missing else "",
         UNMERGED: f"conflict markers in {name_few(disk.unmerged)}" if disk.unmerged else "",
         UNFINISHED: quote_text(disk.head_broken),
         BROKEN: f"the last check died: {quote_text(died)}" if died else "",
     }
-    reasons = tuple(reason for reason, text in found.items() if text)
-    return Safety(not reasons, reasons, "; ".join(found[reason] for reason in reasons))
+    reasons = tuple(reason for reason, text in problems.items() if text)
+    return Safety(not reasons, reasons, "; ".join(problems[reason] for reason in reasons))
 
 
 _LOOKING = (NodeType.INSPECT, NodeType.SEARCH)
 
 
-def build_retrospective(task: Task, snapshot: WorkspaceSnapshot, *, graph_id: str, at: int) -> TaskGraph | None:
+def build_retrospective(task: Task, snapshot: WorkspaceSnapshot, *, graph_id: str) -> TaskGraph | None:
     """Return the graph with its finished steps marked; None if it cannot be built."""
     try:
-        graph = build_graph(task, graph_id=graph_id, at=at)
+        graph = build_graph(task, graph_id=graph_id)
         for step in _steps_standing(graph, snapshot):
-            graph = close_step(graph, step, NodeStatus.DONE, at)
-        return to_first_open(graph, at)
+            graph = close_step(graph, step, NodeStatus.DONE)
+        return to_first_open(graph)
     except FAULTS:
         return None
 
 
 def _steps_standing(graph: TaskGraph, snapshot: WorkspaceSnapshot) -> tuple[str, ...]:
     """Return the steps that the workspace shows to be done; never the summary."""
-    # An edit never counts as done: present files do not make it complete. A write after a passed check takes it back.
+    # An edit never counts as done: present files do not make it complete. A write after a passed check invalidates it.
     checked = (NodeType.VERIFY,) if snapshot.test_summary == PASSED else ()
     kinds = {*(_LOOKING if snapshot.changed else ()), *checked}
     return tuple(name for name in graph.main_branch.node_ids if graph.nodes[name].type in kinds)

@@ -1,4 +1,4 @@
-"""Frozen dataclasses as JSON with camelCase keys, there and back: one way for the graph, the checkpoint and the settings."""
+"""Convert frozen dataclasses to JSON with camelCase keys and back: the graph, the checkpoint and the settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def to_json(value: Any) -> Any:
-    """A value of dataclasses, enumerations, tuples, mappings and plain values, as plain JSON."""
+    """Return dataclasses, enumerations, tuples, mappings and plain values as plain JSON."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {key: to_json(getattr(value, name)) for key, (name, _) in _fields_of(type(value)).items()}
     if isinstance(value, StrEnum):
@@ -27,23 +27,27 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(kind: type[T], data: Any) -> T:
-    """The value again. Keys that are left out take their defaults. Raises ValueError for anything else that does not fit."""
+    """Return a value of a dataclass; omitted keys take their defaults.
+
+    Raises:
+        ValueError: for anything else that does not fit.
+    """
     return typing.cast("T", _read_value(kind, data, kind.__name__))
 
 
 def to_camel(name: str) -> str:
-    """snake_case as camelCase; `source`, of an edge, stays as it is."""
+    """Return snake_case as camelCase."""
     first, *rest = name.split("_")
     return first + "".join(part.capitalize() for part in rest)
 
 
 @cache
 def _fields_of(kind: type) -> dict[str, tuple[str, Any]]:
-    """JSON key -> name and type of a field. A field may name its key in its metadata."""
+    """Return JSON key -> name and type of each field. A field may name its key in its metadata."""
     hints = typing.get_type_hints(kind)
     return {
-        str(row.metadata.get("key", to_camel(row.name))): (row.name, hints[row.name])
-        for row in dataclasses.fields(kind)
+        str(member.metadata.get("key", to_camel(member.name))): (member.name, hints[member.name])
+        for member in dataclasses.fields(kind)
     }
 
 
@@ -84,4 +88,4 @@ def _expect_type(kind: Any, data: Any, where: str) -> Any:
         return float(data)
     if kind in (bool, int, str, dict, list) and type(data) is kind:
         return data
-    raise ValueError(f"{where}: {data!r} is no {getattr(kind, '__name__', kind)}")
+    raise ValueError(f"{where}: {data!r} is not of type {getattr(kind, '__name__', kind)}")

@@ -1,7 +1,7 @@
-"""The signals of trouble: what each counts, what it does, and the setting that says from which count on it is raised.
+"""Declare the signals: what each counts, its setting, and its effects.
 
 A new signal takes a member of `DeviationSignal`, a row here, its setting in config.py (`signal_setting`) and its detector in
-observer.py; then `python -m scripts.kernel_schema` writes the schema. test_supervision_signals.py names what was forgotten.
+observer.py; then `python -m scripts.kernel_schema` writes the schema. test_supervision_signals.py names what is missing.
 """
 
 from __future__ import annotations
@@ -16,54 +16,54 @@ from phases.supervision.enums import DeviationSignal
 
 class SignalRule(NamedTuple):
     about: str
-    """What it counts, in the words of the settings' schema."""
+    """Its description in the settings' schema."""
     setting: str = ""
-    """The setting of `triggers` that is its threshold; empty where it has none."""
+    """The threshold's name in `triggers`; empty for a signal without one."""
     default: int = 0
     """Of that setting."""
     strong_from: float = inf
     """From this value on it ends a cooldown early."""
     stops_from: float = inf
-    """From this value on it stops a run that nobody can take over."""
+    """From this value on it stops a run without takeovers."""
     ended_by_progress: bool = False
     """A round with progress ends it."""
 
 
 SIGNALS: Mapping[DeviationSignal, SignalRule] = {
     DeviationSignal.TOOL_REPEAT_FAIL: SignalRule(
-        "A stall in which one thing failed so often in the same way is named for it.",
+        "Failures of one kind from which on a stall is named after them.",
         "tool_repeat_fail_min",
         3,
         strong_from=5,
         ended_by_progress=True,
     ),
     DeviationSignal.NO_PROGRESS: SignalRule(
-        "A stall of more rounds than this is told of; it grows with what fails or is known, and shrinks with what is new.",
+        "Rounds of a stall before the model is told. A stall grows with failures and known results, and shrinks with new ones.",
         "no_progress_rounds_min",
         4,
         strong_from=6,
         ended_by_progress=True,
     ),
     DeviationSignal.FILE_LOOP: SignalRule(
-        "So many edits of one file while the checks fail in the same way are a signal.", "file_loop_min", 4
+        "Edits of one file, while the checks fail in the same way, that raise the signal.", "file_loop_min", 4
     ),
     DeviationSignal.GOAL_DRIFT: SignalRule(
-        "So many rounds that wrote or ran something, and touched no planned file, test or check, are a signal.",
+        "Rounds that touched no planned file, test or check that raise the signal.",
         "goal_drift_rounds",
         5,
     ),
     DeviationSignal.SCOPE_CREEP: SignalRule(
-        "So many files beside those of the plan, in their directories, are a signal.", "scope_creep_files", 3
+        "Unplanned files in the directories of planned ones that raise the signal.", "scope_creep_files", 3
     ),
-    DeviationSignal.USER_FORCE_TAKEOVER: SignalRule("The user asked for a takeover.", strong_from=-inf),
+    DeviationSignal.USER_FORCE_TAKEOVER: SignalRule("The user requested a takeover.", strong_from=-inf),
     DeviationSignal.CYCLE: SignalRule(
-        "A stall whose calls come round so often in the same order is a loop.",
+        "Repeats of the same calls in the same order from which on a stall is a loop.",
         "cycle_repeats",
         3,
         ended_by_progress=True,
     ),
     DeviationSignal.ERROR_PLATEAU: SignalRule(
-        "Checks that fail so often with the same failures, though files were changed, are a plateau.",
+        "Runs of the checks with the same failures, although files changed, that are a plateau.",
         "plateau_repeats",
         3,
         stops_from=20,
@@ -72,21 +72,21 @@ SIGNALS: Mapping[DeviationSignal, SignalRule] = {
 
 
 HINTED, BLOCKED, TOLD = 1, 2, 3
-"""How far the answer to what goes wrong has gone: a word, then calls are kept back, then L2 is told."""
+"""Stages of the answer to a problem: a hint, then refused calls, then L2."""
 
 
 @dataclass(frozen=True)
 class Signal:
-    """What the observer saw. `value` is its number: a count, or rounds."""
+    """A detected problem. `value` is a count, or rounds."""
 
     kind: DeviationSignal
     value: float
     round: int
     detail: str = ""
-    """What it is about: a path, a command, `2 calls, 3 times`."""
+    """Its subject: a path, a command, `2 calls, 3 times`."""
     stage: int = TOLD
 
     @property
     def reason(self) -> str:
-        """`<signal>:<n>`, as the event log writes it."""
+        """Return `<signal>:<n>`, as in the event log."""
         return f"{self.kind}:{self.value:g}"

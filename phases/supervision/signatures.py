@@ -1,4 +1,4 @@
-"""What stands for a call, a command, an error and a result when they are compared: without what differs from run to run."""
+"""Normalize calls, commands, errors and results for comparison, and read the output of failed commands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 _LONGEST_KEY, _LONGEST_LINE, _LONGEST_ERROR = 200, 160, 200
 _END = 4000
 _LAST_LINES = 10
-# Each pattern begins with a character that is looked for fast; only then is the boundary before it looked at.
+# Each pattern begins with a character that is found fast; the lookbehind checks the boundary before it.
 _ADDRESS = (re.compile(r"0x(?<!\w0x)[0-9a-fA-F]+"), "<address>")
 _STAMP = (
     re.compile(r"[0-9](?<!\w[0-9])\d{3}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"),
@@ -32,39 +32,39 @@ _NUMBERS = b"0123456789.:"
 class ResultSummary(NamedTuple):
     digest: str
     error: str = ""
-    """Where it failed: the line that says what went wrong."""
+    """Failed call: the line that names the error."""
     failures: tuple[str, ...] = ()
-    """Where a check failed: what fails, sorted, without times and places."""
+    """Failed check: the failing tests, sorted, without times and places."""
 
 
 def signature_of(tool: str, arguments: Mapping[str, Any]) -> str:
-    """The tool with its arguments, their keys sorted: two equal calls have one."""
+    """Return a digest of a tool and its arguments, independent of key order."""
     text = json.dumps([tool, dict(arguments)], sort_keys=True, ensure_ascii=True, default=str)
     return digest_of_text(text)
 
 
 def summarize_result(text: str, *, failed: bool) -> ResultSummary:
-    """Return what a result says. Of a long one that failed, only both ends are read for words; the digest covers it whole."""
+    """Return digest, error and failures of a result. Of a long failed one only both ends are read; the digest covers all."""
     if not failed:
         return ResultSummary(digest_of_text(_without_stamps(text)))
-    said = normalize_text(_telling_lines(text))
-    failures = _failures_of_text(said)
+    normalized = normalize_text(_telling_lines(text))
+    failures = _failures_of_text(normalized)
     error = " ".join((failures[0] if failures else "").split())[:_LONGEST_ERROR]
-    return ResultSummary(_digest_of_failed(text, said, failures), error)
+    return ResultSummary(_digest_of_failed(text, normalized, failures), error)
 
 
 def command_key(command: str) -> str:
-    """A command without what makes no difference to a shell."""
+    """Return a command without differences that a shell ignores."""
     return " ".join(command.split())[:_LONGEST_KEY]
 
 
 def error_key(error: str) -> str:
-    """An error without its time and place; empty where there is none."""
+    """Return an error without its time and place; empty without an error."""
     return " ".join(normalize_text(error).split())[:_LONGEST_KEY]
 
 
 def normalize_text(text: str) -> str:
-    """A text without times, durations, addresses and line numbers."""
+    """Return a text without times, durations, addresses and line numbers."""
     text = _without_stamps(text)
     if _IN_CLOCK.search(text):
         text = _CLOCK[0].sub(_CLOCK[1], text)
@@ -74,7 +74,7 @@ def normalize_text(text: str) -> str:
 
 
 def failing_lines(output: str) -> tuple[str, ...]:
-    """Return the lines that say what fails, sorted, of any test runner; of a long output only both ends are read.
+    """Return the lines that name failures, sorted, of any test runner; of a long output only both ends are read.
 
     An output without such a line gives its last line that is not empty.
     """
@@ -82,16 +82,16 @@ def failing_lines(output: str) -> tuple[str, ...]:
 
 
 def _without_stamps(text: str) -> str:
-    """A text without dates and addresses. A clock alone may be a duration."""
+    """Return a text without dates and addresses; a bare clock time may be a duration."""
     if _IN_STAMP.search(text):
         text = _STAMP[0].sub(_STAMP[1], text)
     return _ADDRESS[0].sub(_ADDRESS[1], text) if "0x" in text else text
 
 
 def _telling_lines(text: str) -> str:
-    """Of a long text the lines at both ends that say what fails, with the very last ones.
+    """Return the lines at both ends of a long text that name failures, with the very last ones.
 
-    A line that is cut is left out: where it is cut differs from run to run.
+    A truncated line is left out: where it is cut differs between runs.
     """
     if len(text) <= 2 * _END:
         return text
@@ -103,9 +103,9 @@ def _telling_lines(text: str) -> str:
 
 def _failures_of_text(said: str) -> tuple[str, ...]:
     lines = [line for line in _COUNT.sub("<n> ", said).splitlines() if line]
-    told = {_in_short(line) for line in lines if _FAILS.search(line.lower())}
+    failing = {_in_short(line) for line in lines if _FAILS.search(line.lower())}
     last = next((line for line in map(_in_short, reversed(lines)) if line), "")
-    return tuple(sorted((told or {last}) - {""}))
+    return tuple(sorted((failing or {last}) - {""}))
 
 
 def _in_short(line: str) -> str:
@@ -113,7 +113,7 @@ def _in_short(line: str) -> str:
 
 
 def _digest_of_failed(text: str, said: str, failures: tuple[str, ...]) -> str:
-    """Of a long text the numbers count in its last lines alone."""
+    """Return the digest of a failed result; of a long one, numbers count only in the last lines."""
     if len(text) <= 2 * _END:
         return digest_of_text(said)
     rest = _ADDRESS[0].sub("", text).encode("utf-8", "surrogatepass").translate(None, _NUMBERS)
@@ -152,14 +152,15 @@ _NUMBER = re.compile(r"(?<![\w.])\d[\d.,_]*(?:[eE][-+]?\d+)?(?!\w)")
 
 
 def summarize_check(text: str) -> ResultSummary:
-    """What a check that failed says: that the same tests fail is the same result, whatever else it prints."""
+    """Return the summary of a failed check: the same failing tests are the same result."""
     failures = failures_of_check(text)
     return ResultSummary(digest_of_text("\n".join(failures)), failures[0] if failures else "", failures)
 
 
 def failures_of_check(text: str) -> tuple[str, ...]:
-    """What fails, sorted, each once: the tests that are named and, where more fail than are named, how many. An output that
-    names none is read line by line.
+    """Return the failures, sorted: the named tests and, if more fail than are named, how many.
+
+    An output that names no test is read line by line.
     """
     text = _COLOUR.sub("", text)
     named = set(map(_name_in, _NAMED.finditer(text)))
@@ -169,9 +170,9 @@ def failures_of_check(text: str) -> tuple[str, ...]:
 
 
 def has_passed(text: str) -> bool | None:
-    """Whether a check passed, as its output says it; None where it does not: what a filter left over may be anything."""
+    """Return whether a check passed, by its output; None if the output does not say."""
     text = _COLOUR.sub("", text)
-    # decision 123: behind a filter only the output tells how a check ended, and it may tell nothing.
+    # decision 123: behind a filter only the output shows whether a check passed, and it may not.
     if _count_in(text) or _NAMED.search(text):
         return False
     if _PASSED.search(text):
@@ -180,14 +181,14 @@ def has_passed(text: str) -> bool | None:
 
 
 def _name_in(found: re.Match[str]) -> str:
-    """What is named; the digits of a test belong to its name."""
+    """Return the name in a match; digits of a test belong to its name."""
     if found["file"]:
         return _of_any_run(found["file"])
     return _without_varying(found["test"] or found["before"] or found["case"])[:_LONGEST_NAME]
 
 
 def _count_in(text: str) -> int:
-    """How many fail, by the last line that counts them."""
+    """Return the number of failures, by the last line that counts them."""
     for line in reversed(text.splitlines()):
         if counts := [*_FAILURE_COUNT.findall(line), *_KEYED.findall(line)]:
             return sum(map(int, counts))
@@ -205,14 +206,14 @@ def _without_varying(line: str) -> str:
 
 
 def _bound_failures(failures: list[str]) -> tuple[str, ...]:
-    """Those over the bound stand in one line, which is another one where they are others."""
+    """Return the failures; those beyond the bound become one line with their digest."""
     if len(failures) <= _MOST_NAMED:
         return tuple(failures)
     rest = failures[_MOST_NAMED - 1 :]
     return (*failures[: _MOST_NAMED - 1], f"{len(rest)} more ({digest_of_text(' '.join(rest))})")
 
 
-# What the output of something that failed says: its kind, what the machine lacks, the first assertion whole.
+# The output of a failed command: the kind of failure, what the machine lacks, the whole first assertion.
 
 _TELLS = re.compile(
     r"error|not found|no such|cannot|can't|unable|fail|denied|unexpected|invalid|usage:|timed out|fatal|abort|refused",
@@ -254,7 +255,7 @@ _HEAD = re.compile(r"^_{3,} (.+?) _{3,}$|^(?:FAIL|ERROR): (.+)$")
 
 
 def kind_of_failure(text: str) -> str:
-    """The kind of a failure: the first line that says what went wrong, without what differs from one call to the next."""
+    """Return the first line that names the error, without what differs between calls."""
     lines = [line.strip() for line in text[:_LOOK_AT].splitlines() if line.strip()]
     line = next((line for line in lines if _TELLS.search(line)), lines[-1] if lines else "")
     line = line[: 4 * _LONGEST_KIND]
@@ -264,17 +265,18 @@ def kind_of_failure(text: str) -> str:
 
 
 def is_transient(error: str) -> bool:
-    """Whether the same call may go well the next time, though nothing changes."""
+    """Return whether the same call may succeed next time although nothing changes."""
     return _TRANSIENT.search(error) is not None
 
 
 def limit_of(text: str, own: frozenset[str] = frozenset()) -> str:
-    """What this machine lacks, as a sentence; empty where the failure says nothing of that. `own`: names of modules that the
-    work itself is to bring.
+    """Return what this machine lacks, as a sentence; empty if the failure does not say.
+
+    `own`: names of modules that the work itself provides.
     """
     text = text[-_LOOK_AT:]
-    if found := next((told for pattern, told in _LIMITS if pattern.search(text)), ""):
-        return found
+    if lack := next((sentence for pattern, sentence in _LIMITS if pattern.search(text)), ""):
+        return lack
     if (program := _NO_PROGRAM.search(text)) and program[1] not in own:
         return f"the program {program[1]} is not there"
     module = _NO_MODULE.search(text)
@@ -283,26 +285,26 @@ def limit_of(text: str, own: frozenset[str] = frozenset()) -> str:
 
 
 def gap_of(text: str) -> float | None:
-    """How far the first number that is compared is from the other one; None where none is."""
-    found = _COMPARED.search(text[-_LOOK_AT:])
-    if found is None:
+    """Return the distance between the first two compared numbers; None without a comparison."""
+    match = _COMPARED.search(text[-_LOOK_AT:])
+    if match is None:
         return None
-    one, other = (float(number) for number in found.groups() if number is not None)
-    return abs(one - other)
+    actual, expected = (float(number) for number in match.groups() if number is not None)
+    return abs(actual - expected)
 
 
 def first_assertion(text: str) -> str:
-    """The first failing test with its assertion and its place, each line whole; empty where the output names none."""
+    """Return the first failing test with its assertion and place, in whole lines; empty if the output names none."""
     lines = text.splitlines()
     head = next((at for at, line in enumerate(lines) if _HEAD.match(line)), None)
     if head is not None:
-        found = _HEAD.match(lines[head])
-        name = next((part for part in found.groups() if part), "") if found else ""
+        match = _HEAD.match(lines[head])
+        name = next((part for part in match.groups() if part), "") if match else ""
         rest = _until_next(lines[head + 1 :])
-        told = [line for line in rest if _E_LINE.match(line)] or [line for line in rest if _TELLS.search(line)]
+        assertion = [line for line in rest if _E_LINE.match(line)] or [line for line in rest if _TELLS.search(line)]
         place = next((_place_of(line) for line in reversed(rest) if _PLACE.match(line)), "")
-        if told:
-            return "\n".join([f"{name}{f' ({place})' if place else ''}", *told[:_MOST_LINES]])[:_LONGEST_TOLD]
+        if assertion:
+            return "\n".join([f"{name}{f' ({place})' if place else ''}", *assertion[:_MOST_LINES]])[:_LONGEST_TOLD]
     if reason := _REASON.search(text):
         return f"{reason[1]}\n{reason[2]}"[:_LONGEST_TOLD]
     return "\n".join(line for line in lines if _E_LINE.match(line))[:_LONGEST_TOLD]
@@ -314,7 +316,7 @@ def _until_next(lines: list[str]) -> list[str]:
 
 
 def _place_of(line: str) -> str:
-    found = _PLACE.match(line)
-    if found is None:
+    match = _PLACE.match(line)
+    if match is None:
         return ""
-    return found[1] or f"{found[2]}:{found[3]}"
+    return match[1] or f"{match[2]}:{match[3]}"

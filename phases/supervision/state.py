@@ -1,25 +1,23 @@
-"""All that the kernel remembers between two rounds. It follows from the events alone, and goes into the checkpoint whole."""
+"""The kernel's memory between two rounds. It follows from the events alone, and goes into the checkpoint whole."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from phases.supervision.config import Config
-from phases.supervision.enums import StopReason, ToolClass
+from phases.supervision.config import Config, GlobalModePolicy
+from phases.supervision.enums import StopReason, SupervisorPhase, ToolClass
 from phases.supervision.execution_mode import ModeState
 from phases.supervision.facts import Task
 from phases.supervision.graph import GraphRun
-from phases.supervision.l2_phases import PhaseState, RecoveryBudget
 from phases.supervision.observer import ObserverState
-from phases.supervision.policy import GlobalModePolicy
 from phases.supervision.progress import Progress
 from phases.supervision.work_ledger import WorkLedger
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What stays the same for a whole run."""
+    """The constants of a run."""
 
     task: Task
     policy: GlobalModePolicy
@@ -28,7 +26,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class LastRound:
-    """What L1 and the texts want to know of the round before."""
+    """The last round, as L1 and the texts need it."""
 
     branch_switched: bool = False
     write_targets: int = 0
@@ -39,7 +37,7 @@ class LastRound:
 
 @dataclass(frozen=True)
 class Counts:
-    """For kernel-report.json."""
+    """The counts of kernel-report.json."""
 
     free_rounds: int = 0
     forced_rounds: int = 0
@@ -51,6 +49,37 @@ class Counts:
 
 
 @dataclass(frozen=True)
+class PhaseState:
+    phase: SupervisorPhase = SupervisorPhase.FREE
+    takeover_start_round: int = 0
+    stable_rounds: int = 0
+    """Consecutive rounds of the takeover without a signal."""
+    effective_rounds: int = 0
+    """Stable rounds with meaningful progress."""
+    cooldown_remaining: int = 0
+    takeovers: int = 0
+    handoffs: int = 0
+
+
+@dataclass(frozen=True)
+class RecoveryBudget:
+    """The resources spent in one takeover."""
+
+    rounds: int = 0
+    """Rounds of any kind: a takeover without progress must end too."""
+    effective_rounds: int = 0
+    """Rounds with meaningful progress."""
+    peak_token_ratio: float = 0.0
+    """Growth of the requests since the takeover began, as a share of the model's window."""
+    first_token_ratio: float | None = None
+    """Token ratio of the first round."""
+    retries: Mapping[str, int] = field(default_factory=dict)
+    """Call with result -> how often it failed again with that result; bounded, the least recent dropped."""
+    extended: bool = False
+    last_progress_round: int = 0
+
+
+@dataclass(frozen=True)
 class KernelState:
     round: int = 0
     ledger: WorkLedger = field(default_factory=WorkLedger)
@@ -59,35 +88,35 @@ class KernelState:
     graph: GraphRun = field(default_factory=GraphRun)
     observer: ObserverState = field(default_factory=ObserverState)
     refused: tuple[str, ...] = ()
-    """Signatures of calls that were kept back."""
+    """Signatures of refused calls."""
     phase: PhaseState = field(default_factory=PhaseState)
     shadow_phase: PhaseState = field(default_factory=PhaseState)
-    """The virtual machine of shadow mode."""
+    """The virtual phase machine of shadow mode."""
     recovery: RecoveryBudget = field(default_factory=RecoveryBudget)
     shadow_recovery: RecoveryBudget = field(default_factory=RecoveryBudget)
-    """Of the virtual takeover."""
+    """The budget of the virtual takeover."""
     tried: tuple[str, ...] = ()
-    """Of a takeover: what had brought nothing before it, in words."""
+    """Takeover: what had failed before it, in words."""
     first_action: str = ""
-    """Of a takeover: what its workspace wants before all else; empty where that is nothing of its own."""
+    """Takeover: the action that this workspace needs first; empty if none is special."""
     spoke_at: int = 0
     """The last round after which the model was told something."""
     recovery_failed: bool = False
-    """The last recovery could give no more than a hint."""
+    """The last recovery gave only a hint."""
     proved: bool = False
-    """Since a takeover began a check passed, or a planned file became sound, and none is known to fail."""
+    """Since the takeover began a check passed or a planned file became sound, and none is known to fail."""
     resumed: bool = False
     """The run was resumed since the last decision of L1."""
     rollback_asked: bool = False
-    """The run was stopped because the model wanted to take work back."""
+    """The run was stopped because the model wanted to discard work."""
     rollback_allowed: bool = False
-    """A person went on after that: it may, once."""
+    """The user resumed after that: it may, once."""
     force_takeover: bool = False
-    """The user asked for a takeover that has not come yet."""
+    """The user requested a takeover that has not begun."""
     graph_tried: bool = False
-    """The graph of the first round was made, or could not be."""
+    """The graph of the first round was built, or could not be."""
     open_files: int = 0
-    """Planned files that are not there, or not sound."""
+    """Number of planned files that are missing or not sound."""
     next_file: str = ""
     """The first of them."""
     last: LastRound = field(default_factory=LastRound)

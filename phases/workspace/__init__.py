@@ -1,11 +1,10 @@
-"""The directory of generated code, which is hostile: reading and writing it, commands in it, copies of it to go back to.
+"""Handle the directory of generated code, which is hostile: read and write it, run commands in it, copy and restore it.
 
-`workspace.Workspace` holds every path that a model gives inside the directory. Before a command a copy is taken (`snapshots`), so
-that one that was cut off runs again on the same tree; one that takes long runs on a copy beside the work (`jobs`); a rejected
-attempt is copied for its owner (`rejected_snapshots`); `manifest` tells what changed.
+`workspace.Workspace` keeps every path that a model gives inside the directory. A copy is made before each command
+(`snapshots`), so that an interrupted one runs again on the same tree; long commands run on their own copy (`jobs`); rejected
+attempts are copied for the user (`rejected_snapshots`); `manifest` reports changes.
 
-It needs phases.sandbox for the commands, phases.llm to read the journal of a run, and the walker and reader of
-pipeline.base.safe_tree.
+It needs phases.sandbox for commands, phases.llm to read the journal of a run, and pipeline.base.safe_tree.
 """
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Copies of the generated code that are kept for its owner, before something else takes its place."""
+"""Copy generated code for the user before it is replaced."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DEEPEST = 64
 
 
 def back_up_tree(workspace: str, target: str) -> bool:
-    """Copies the workspace to `target`, whole or not at all; False where it cannot be copied.
+    """Copy the workspace to `target`, whole or not at all; False where it cannot be copied.
 
     Links are copied as links; pipes, devices and sockets are left out.
     """
@@ -45,7 +45,7 @@ def remove_directory(path: str) -> None:
 
 
 def copy_tree(workspace: str, target: str) -> bool:
-    """The same for a copy that is only worked on: it is not made durable, and False may leave a part of it."""
+    """Copy the workspace as a scratch copy: not durable, and False may leave a part of it."""
     try:
         _copy(workspace, target)
     except OSError:
@@ -54,28 +54,28 @@ def copy_tree(workspace: str, target: str) -> bool:
 
 
 def _copy(workspace: str, target: str) -> None:
-    """Raises OSError, also for directories nested beyond what can be copied: a command can make them without end."""
+    """Raise OSError, also for directories nested beyond what can be copied: a command can make them without end."""
     with open_directory(workspace) as root:
         directories = {target: os.fstat(root)}
         os.mkdir(target, 0o700)
-        for found in walk_tree(root, deepest=_DEEPEST):
-            copy = os.path.join(target, found.path)
-            if found.is_entered:
-                directories[copy] = found.status()
+        for entry in walk_tree(root, deepest=_DEEPEST):
+            copy = os.path.join(target, entry.path)
+            if entry.is_entered:
+                directories[copy] = entry.status()
                 os.mkdir(copy, 0o700)
-            elif found.is_directory():
-                raise OSError(errno.EACCES, "it lies too deep, or cannot be opened", found.path)
-            elif found.is_regular():
-                _copy_file(open_regular(found.name, found.directory), copy)
-            elif found.entry.is_symlink():
-                os.symlink(os.readlink(found.name, dir_fd=found.directory), copy)
+            elif entry.is_directory():
+                raise OSError(errno.EACCES, "it lies too deep, or cannot be opened", entry.path)
+            elif entry.is_regular():
+                _copy_file(open_regular(entry.name, entry.directory), copy)
+            elif entry.entry.is_symlink():
+                os.symlink(os.readlink(entry.name, dir_fd=entry.directory), copy)
     for copy, status in reversed(directories.items()):  # when all in it is there: it may be closed to writers
         os.chmod(copy, stat.S_IMODE(status.st_mode))
         os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def carry_directory_over(name: str, source: str, target: str) -> None:
-    """Copies one directory out of a workspace that was set aside into the new one: what the user put there stays there."""
+    """Copy one directory out of a workspace that was set aside into the new one: what the user put there stays there."""
     theirs, ours = os.path.join(source, name), os.path.join(target, name)
     if os.path.isdir(theirs) and not os.path.islink(theirs) and not os.path.lexists(ours):
         make_directory(target)
@@ -83,15 +83,15 @@ def carry_directory_over(name: str, source: str, target: str) -> None:
 
 
 def latest_aside(path: str) -> str:
-    """What was set aside last from there: `<path>.prev`, `.prev2`, …; empty where nothing was."""
-    found, target, number = "", f"{path}.prev", 2
+    """Return the newest backup of a path: `<path>.prev`, `.prev2`, …; empty if there is none."""
+    latest, target, number = "", f"{path}.prev", 2
     while os.path.lexists(target):
-        found, target, number = target, f"{path}.prev{number}", number + 1
-    return found
+        latest, target, number = target, f"{path}.prev{number}", number + 1
+    return latest
 
 
 def carry_file_over(path: str, source: str, target: str) -> None:
-    """Copies one file out of a workspace that was set aside into the new one, where it is not there."""
+    """Copy one file out of a workspace that was set aside into the new one, where it is not there."""
     *parts, name = path.split("/")
     ours = os.path.join(target, path)
     if ".." in parts or os.path.lexists(ours):
@@ -106,8 +106,8 @@ def carry_file_over(path: str, source: str, target: str) -> None:
 
 
 def _copy_file(descriptor: int, target: str) -> None:
-    """Copies an open file, which is closed, with its mode and times; never setuid or setgid: a copy is nobody's to be run as
-    somebody else. Raises OSError, also where something is there.
+    """Copy an open file with mode and times, and close it; setuid and setgid are dropped. Raises OSError, also if the copy
+    exists.
     """
     with os.fdopen(descriptor, "rb") as source, open_file(target, "xb") as copy:
         status = os.fstat(descriptor)

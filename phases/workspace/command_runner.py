@@ -1,4 +1,4 @@
-"""Commands in the sandbox, each on the tree that it began with: what a kill cut off is run again on exactly that."""
+"""Run commands in the sandbox, each on the tree that it began with: an interrupted one runs again on the same tree."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class CommandRunner:
         writable: tuple[str, ...] = (),
         readable: tuple[str, ...] = (),
     ) -> CommandResult:
-        """Runs a shell command in the workspace; with these variables, and these directories to write to and to read as well."""
+        """Run a shell command in the workspace; with these variables, and these directories to write to and to read as well."""
         remove_bytecode(self.box.workspace)
         self.begin()
         box = self.box._replace(writable=writable, readable=(*self.box.readable, *readable))
@@ -52,7 +52,7 @@ class CommandRunner:
         return finished._replace(output=_TIMING.sub("… s", finished.output))
 
     def bash(self, command: str, seconds: int) -> tuple[int | None, str]:
-        """A command of the model's, which alone may read what jobs have written: no check may stand on that."""
+        """Run a command of the model. Only these may read the output of jobs; no check may depend on it."""
         jobs = self.jobs.directory
         finished = (
             self.run(command, seconds, {VARIABLE: jobs}, readable=(jobs,))
@@ -63,23 +63,23 @@ class CommandRunner:
         return finished.exit_code, limit + finished.output
 
     def take_back(self) -> None:
-        """Makes the workspace what it was when this step began: what checks leave behind is no work."""
+        """Restore the workspace to the start of this step; files left by checks are not work."""
         if self.begun == self.step and self._snapshot.pending() == self.step:
             self._snapshot.restore()
 
     def sync(self) -> None:
-        """Makes durable what this step did to the workspace: only then may it be recorded. Raises StorageError."""
+        """Make the changes of this step durable, so that it may be recorded. Raises StorageError."""
         if self.begun == self.step:
             sync_changed(self.box.workspace, self._since)
 
     def settled(self) -> None:
-        """The step is on record: the tree that it began with is not needed any more."""
+        """Drop the tree that the step began with; the step has been recorded."""
         if self.begun:
             self._snapshot.drop()
             self.begun = ""
 
     def begin(self) -> None:
-        """Sees to it that this step, where it is cut off, can be done again on just this tree."""
+        """Record the tree, so that this step can run again on it if it is interrupted."""
         if self.begun == self.step:
             return
         # Nobody knows whether a shell command may be repeated, so the tree is put back instead (decision 46).
@@ -91,10 +91,10 @@ class CommandRunner:
         self.begun = self.step
 
     def _go_back(self) -> None:
-        kept = next_aside(f"{self.box.workspace}.interrupted")
-        if not back_up_tree(self.box.workspace, kept):  # a hand may have changed it since, and that must not be lost
-            os.rename(self.box.workspace, kept)
+        backup = next_aside(f"{self.box.workspace}.interrupted")
+        if not back_up_tree(self.box.workspace, backup):  # a hand may have changed it since, and that must not be lost
+            os.rename(self.box.workspace, backup)
             make_directory(self.box.workspace)
-        name = os.path.basename(kept)
+        name = os.path.basename(backup)
         self.tell(f"a command was cut off and is run again on the tree that it began with; what it left is {name}")
         self._snapshot.restore()

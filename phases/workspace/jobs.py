@@ -1,8 +1,7 @@
-"""Jobs: commands that run for hours beside the agent's work, each in the sandbox and on a copy of the workspace of its own.
+"""Run long commands next to the agent's work, each in the sandbox on its own copy of the workspace.
 
-On a copy, because everything else takes the workspace to be still between two calls: what a command is run again on, what checks
-and evidence look at, what the journal says of files. So nothing else has to know that a job runs (decision 288). What it makes
-comes into the workspace by an ordinary command, which finds it in $JOBS.
+Everything else assumes that the workspace does not change between two calls: repeated commands, checks, evidence, the journal.
+With a copy, none of them has to know that a job runs (decision 288). An ordinary command takes the results over from $JOBS.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from pipeline.base.threads import start_thread
 
 RUNNING, ENDED = "running", "ended"
 VARIABLE = "JOBS"
-"""Where commands find what jobs have written: $JOBS/1 is the directory of job 1."""
+"""Variable with the directory of job output: $JOBS/1 belongs to job 1."""
 MOST_AT_ONCE, MOST = 2, 20
 _VERSION = 1
 _LONGEST_TAIL = 6_000
@@ -42,7 +41,7 @@ _OVER = "the work is over"
 
 
 class JobState(NamedTuple):
-    """What became of a job. `state` is running or ended."""
+    """State of a job: running or ended."""
 
     number: int
     command: str
@@ -51,9 +50,9 @@ class JobState(NamedTuple):
     exit_code: int | None = None
     """None while it runs, and where it was stopped."""
     why: str = ""
-    """Why it has no exit code: the limit that it broke, or who stopped it."""
+    """The reason for a missing exit code: the exceeded limit, or who stopped it."""
     seconds: int = 0
-    """How long it has run since it was started last; 0 once it has ended."""
+    """Seconds since its last start; 0 once it has ended."""
 
 
 @dataclass
@@ -75,7 +74,7 @@ class Jobs:
         self._ended: dict[int, JobState] = {}
 
     def start(self, number: int, command: str, box: Box) -> JobState:
-        """Starts a job on a copy of the workspace as it is now. Raises WorkspaceError where that cannot be."""
+        """Start a job on a copy of the workspace as it is now. Raises WorkspaceError where that cannot be."""
         at_work = sum(job.state == RUNNING for job in map(self.look, list(self._running)))
         if number > MOST:
             raise WorkspaceError(f"{MOST} jobs were started in this run, and no more may be")
@@ -97,21 +96,21 @@ class Jobs:
         return self._begin(JobState(number, command), box)
 
     def look(self, number: int) -> JobState:
-        """How a job is, now."""
+        """Return the current state of a job."""
         running = self._running.get(number)
         if number not in self._ended and running:
             return running.job._replace(seconds=int(time.monotonic() - running.began))
         return self._ended.get(number) or self._read(number)
 
     def wait(self, number: int, seconds: float) -> JobState:
-        """The same once it has ended, or after so many seconds."""
+        """Return the state once the job has ended, or after so many seconds."""
         running = self._running.get(number)
         if running and running.thread:
             running.thread.join(seconds)
         return self.look(number)
 
     def stop(self, number: int) -> JobState:
-        """Ends a job with all its processes, for good."""
+        """End a job with all its processes, for good."""
         if running := self._running.get(number):
             running.stop.set()
             if running.thread:
@@ -119,7 +118,7 @@ class Jobs:
         return self.look(number)
 
     def read_tail(self, number: int) -> str:
-        """The end of what a job has printed, safe to show."""
+        """Return the end of a job's output, safe to show."""
         try:
             with open_file(self._path(number, ".log")) as file:
                 size = file.seek(0, os.SEEK_END)
@@ -133,14 +132,14 @@ class Jobs:
         )
 
     def report(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """What became of the jobs that a journal tells of, as implementation.json has it."""
+        """Return the jobs of a journal for implementation.json."""
         wanted = ("number", "command", "starts", "exit_code", "why")
-        found = (self.look(job.number)._replace(command=job.command)._asdict() for job in jobs_on_record(rows))
-        return [{name: row[name] for name in wanted} for row in found]
+        reports = (self.look(job.number)._replace(command=job.command)._asdict() for job in jobs_on_record(rows))
+        return [{name: row[name] for name in wanted} for row in reports]
 
     @contextmanager
     def at_work(self, rows: Iterable[Mapping[str, Any]], box: Box) -> Iterator[None]:
-        """Starts again what a journal says was running, and ends what runs at the end of the block: for good where the work is
+        """Restart the jobs that a journal lists as running, and end them with the block: for good if the work is
         over, and else to be started again by the next run.
         """
         for job in jobs_on_record(rows):
@@ -154,7 +153,7 @@ class Jobs:
             self._end_all(for_good=is_over)
 
     def forget(self) -> None:
-        """Removes what jobs of other work left."""
+        """Remove files of jobs of other work."""
         if os.path.lexists(self.directory):
             parent, name = os.path.split(self.directory)
             with open_root(parent) as root:
@@ -185,7 +184,7 @@ class Jobs:
         return job
 
     def _follow(self, running: _Running, box: Box) -> None:
-        """Runs the command to its end, in a thread of its own: with it, and with this process, the command ends."""
+        """Run the command to its end, in its own thread; the command ends with it and with this process."""
         job = running.job
         try:
             with open_file(self._path(job.number, ".log"), "ab", 0) as log:
@@ -221,28 +220,32 @@ class Jobs:
             logger.warning("what became of job {} could not be written down: {}", job.number, error)
 
     def _write(self, job: JobState) -> None:
-        told = {"version": _VERSION, **job._replace(seconds=0)._asdict()}
-        write_durable(self._path(job.number, ".json"), json.dumps(told).encode() + b"\n")
+        record = {"version": _VERSION, **job._replace(seconds=0)._asdict()}
+        write_durable(self._path(job.number, ".json"), json.dumps(record).encode() + b"\n")
 
     def _read(self, number: int) -> JobState:
-        """What is on the disk of a job; of one that nothing can be read of, that it was running."""
+        """Return the record of a job on the disk; running if it cannot be read."""
         unknown = JobState(number, "")
         try:
-            told = parse_json(read_bytes(self._path(number, ".json")))
+            record = parse_json(read_bytes(self._path(number, ".json")))
         except (StorageError, FormatError):
             return unknown
-        if not isinstance(told, dict) or told.pop("version", None) != _VERSION or told.keys() != set(JobState._fields):
+        if (
+            not isinstance(record, dict)
+            or record.pop("version", None) != _VERSION
+            or record.keys() != set(JobState._fields)
+        ):
             return unknown
-        return JobState(**told)
+        return JobState(**record)
 
     def _path(self, number: int, suffix: str = "") -> str:
         return os.path.join(self.directory, f"{number}{suffix}")
 
 
 def jobs_on_record(rows: Iterable[Mapping[str, Any]]) -> list[JobState]:
-    """The jobs that a journal tells of, by number, each as it was when it was heard of last."""
-    told = (row["result"]["job"] for row in rows if row["kind"] == "result" and "job" in row["result"])
-    return sorted({job["number"]: JobState(**job) for job in told}.values())
+    """Return the jobs of a journal by number, each in its last recorded state."""
+    results = (row["result"]["job"] for row in rows if row["kind"] == "result" and "job" in row["result"])
+    return sorted({job["number"]: JobState(**job) for job in results}.values())
 
 
 def _why_without_code(finished: CommandResult) -> str:

@@ -1,4 +1,4 @@
-"""What lies in the workspace, by path and content: the one way to tell whether a run has changed it."""
+"""List the workspace by path and content, to detect whether a run has changed it."""
 
 from __future__ import annotations
 
@@ -28,37 +28,37 @@ MOST_KEPT = 20_000
 """Paths in the journal: a row of more would be as large as all the others."""
 MOST_LISTED = 500
 MOST_BYTES = 8 * 2**30
-"""What is read in one go. Twice what a workspace may hold; a sparse file may say that it holds any number."""
+"""Bytes read in one go: twice the limit of a workspace, because a sparse file may claim any size."""
 _PIECE = 2**20
 _UNREAD = "unread"
 _CACHES = frozenset(
     ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox", ".nox", ".cache", ".gradle")
 ) | {".ipynb_checkpoints", "node_modules", "target", "build"}
-"""Directories that tools fill. No .gitignore is asked: the agent could write one that hides its work (decision 74)."""
+"""Directories filled by tools. .gitignore is not used: the agent could hide its work with it (decision 74)."""
 _Signs = tuple[int, int, int, int, int]
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """All files of a workspace at one moment, caches left out. What is no file is in it too, by what it is."""
+    """All files of a workspace at one moment, without caches; other entries by their kind."""
 
     files: Mapping[str, str]
-    """The sha256 of the content, by path; a path that no file of the workspace may have is quoted."""
+    """The sha256 of each file by path; an invalid path is quoted."""
     sha256: str
-    """One for all of it: paths, sizes and contents."""
+    """One digest of all paths, sizes and contents."""
     truncated: bool = False
-    """There is more than was looked at, or something could not be read: nobody can say that it is as it was."""
+    """True if files were skipped or unreadable, so that changes could be missed."""
 
 
 class Changes(NamedTuple):
-    """What became of one manifest by the time of another."""
+    """Differences between two manifests."""
 
     changed: bool
     files: tuple[tuple[str, str], ...] = ()
     """Path with added, modified or deleted, by path; at most MOST_LISTED."""
     truncated: bool = False
     left_out: int = 0
-    """How many more changed."""
+    """Number of further changes."""
 
 
 # git is never asked: it runs what the configuration of a hostile repository says (decision 73).
@@ -69,7 +69,7 @@ class ManifestReader:
         self._known: dict[str, tuple[_Signs, str]] = {}
 
     def take(self, workspace: Workspace) -> Manifest:
-        """The workspace as it is. What goes wrong on the way makes it `truncated`.
+        """Return the workspace as it is. What goes wrong on the way makes it `truncated`.
 
         Raises StorageError only for what the machine is to blame for: it would be recorded, and be right never again.
         """
@@ -86,7 +86,7 @@ class ManifestReader:
 
 
 def tree_digest(workspace: Workspace) -> str:
-    """One sha256 for all files of the workspace: what a verdict is about. Raises StorageError."""
+    """Return one sha256 for all files of the workspace, to which a verdict applies. Raises StorageError."""
     scan = _TreeScan({}, None)
     try:
         scan.all_of(workspace)
@@ -109,12 +109,12 @@ def compare_manifests(base: Manifest, head: Manifest, *, planned: Collection[str
 
 
 def manifest_to_json(manifest: Manifest) -> dict[str, Any]:
-    """A manifest as a journal keeps it: of very many files, some, and nobody can say that the others are as they were."""
-    kept = sorted(manifest.files)[:MOST_KEPT]
+    """Return a manifest for the journal; of very many files, only some, and the others count as unknown."""
+    shown = sorted(manifest.files)[:MOST_KEPT]
     return {
-        "files": {path: manifest.files[path] for path in kept},
+        "files": {path: manifest.files[path] for path in shown},
         "sha256": manifest.sha256,
-        "truncated": manifest.truncated or len(kept) < len(manifest.files),
+        "truncated": manifest.truncated or len(shown) < len(manifest.files),
     }
 
 
@@ -160,33 +160,33 @@ class _TreeScan:
         self.truncated = False
 
     def all_of(self, workspace: Workspace) -> None:
-        """Takes in every file. Raises OSError."""
-        for found in walk_workspace(workspace.root):
+        """Take in every file. Raises OSError."""
+        for entry in walk_workspace(workspace.root):
             if len(self.rows) == self._most:
                 self.truncated = True
                 return
-            self._take(found)
+            self._take(entry)
 
-    def _take(self, found: WalkedEntry) -> None:
-        path, kind = found.path if is_workspace_path(found.path) else ascii(found.path), kind_of(found)
+    def _take(self, entry: WalkedEntry) -> None:
+        path, kind = entry.path if is_workspace_path(entry.path) else ascii(entry.path), kind_of(entry)
         if kind == DIRECTORY:
             self.truncated = True  # nobody sees into it
         elif kind == REGULAR:
-            self._take_file(path, found)
+            self._take_file(path, entry)
         else:
-            leads = os.readlink(found.name, dir_fd=found.directory) if kind == LINK else ""
+            leads = os.readlink(entry.name, dir_fd=entry.directory) if kind == LINK else ""
             self.rows.append(_FileRow(path, 0, sha256(f"{kind} {leads}".encode("utf-8", "surrogateescape"))))
 
-    def _take_file(self, path: str, found: WalkedEntry) -> None:
+    def _take_file(self, path: str, entry: WalkedEntry) -> None:
         known = self._before.get(path)
         signs: _Signs | None
         try:
-            status = found.status()
+            status = entry.status()
             signs = _stat_signs(status)
             if known is not None and known[0] == signs:
                 row = _FileRow(path, status.st_size, known[1])
             else:
-                row, signs = self._read(path, found, known)
+                row, signs = self._read(path, entry, known)
         except FileNotFoundError:
             return  # it went since it was listed
         except OSError as error:
@@ -198,9 +198,9 @@ class _TreeScan:
         if signs is not None:
             self.known[path] = signs, row.sha256
 
-    def _read(self, path: str, found: WalkedEntry, known: tuple[_Signs, str] | None) -> tuple[_FileRow, _Signs | None]:
-        """What it holds, and the signs by which a change of that would be seen for certain, if there are such."""
-        descriptor = open_regular(found.name, found.directory)
+    def _read(self, path: str, entry: WalkedEntry, known: tuple[_Signs, str] | None) -> tuple[_FileRow, _Signs | None]:
+        """Return the content of a file, and the attributes that would show a change, if there are any."""
+        descriptor = open_regular(entry.name, entry.directory)
         try:
             # The time is taken first, so that no change after it can count as settled.
             looked_at, status = time.time_ns(), os.fstat(descriptor)

@@ -1,4 +1,4 @@
-"""The packages that a plan names: installed where the user allowed it, for commands in the sandbox alone."""
+"""Install the packages that a plan names, with the user's permission, for commands in the sandbox only."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class CannotInstall(PhaseError):
 
 
 class PackageRules(NamedTuple):
-    """Where the packages of one task come from, and where they go."""
+    """Source and target of the packages of one task."""
 
     directory: str
     """The task's, for its lock."""
@@ -76,15 +76,15 @@ class PackageRules(NamedTuple):
     environment: Mapping[str, str]
     """The user's."""
     until: str = ""
-    """The day (2024-05-28) that no package may be newer than; empty: today."""
+    """Latest release day of packages (2024-05-28); empty: today."""
     blacklist: str = ""
     """Addresses that are not asked."""
     cpu: bool = False
-    """Commands see no graphics card, so builds for processors are enough."""
+    """True if builds for processors are enough because commands see no graphics card."""
 
 
 class Packages(NamedTuple):
-    """What commands can import beside the standard library."""
+    """Packages that commands can import."""
 
     names: tuple[str, ...] = ()
     """As the plan names them."""
@@ -97,7 +97,7 @@ class Packages(NamedTuple):
 
 
 def own_packages(wanted: Sequence[str], own: str, python: str) -> Packages:
-    """Those of the user's own environment; `python` is the one that lends them to commands."""
+    """Return the packages of the user's own environment; `python` lends them to commands."""
     missing = missing_packages(wanted, python)
     names = tuple(line for line in wanted if not {read_requirement(line), *_NAME.findall(line)[:1]} & set(missing))
     return Packages(names, list_distributions(own), python, own)
@@ -109,7 +109,7 @@ def package_store(cache_directory: str) -> str:
 
 
 def package_rules(ctx: Context) -> PackageRules:
-    """Those of the task that a phase works on."""
+    """Return the rules for the task of a phase."""
     path, arxiv = os.path.join(ctx.paths.root, _INPUT), None
     if os.path.isfile(path):
         arxiv = (ctx.contracts.parse(_INPUT, read_bytes(path), writer="phase 01")["fetched"] or {}).get("arxiv")
@@ -119,7 +119,7 @@ def package_rules(ctx: Context) -> PackageRules:
 def make_package_rules(
     root: str, settings: Mapping[str, Any], environment: Mapping[str, str], cache_directory: str, arxiv: str | None
 ) -> PackageRules:
-    """Those of the task at `root`. `arxiv`: the paper's number there, as input.json has it."""
+    """Return the rules of the task at `root`. `arxiv`: the paper's number there, as input.json has it."""
     blacklist = str(settings.get("blacklist", ""))
     return PackageRules(
         task_paths(root).packages,
@@ -133,22 +133,22 @@ def make_package_rules(
 
 
 def _last_day(packages_of: object, arxiv: object) -> str:
-    """The day that no package may be newer than; empty where there is none."""
+    """Return the date after which no package may be released; empty if there is none."""
     month = re.match(r"(\d\d)(0[1-9]|1[0-2])\.", str(arxiv or ""))
     return f"{2000 + int(month[1]) + _YEARS}-{month[2]}-28" if month and packages_of == "paper" else ""
 
 
 def lock_packages(wanted: Sequence[str], rules: PackageRules) -> dict[str, Any]:
-    """Resolves what the plan names, and says what came of it, as package_lock.json has it. Nothing is installed."""
+    """Resolve the plan's packages; return the value of package_lock.json. Nothing is installed."""
     if unclear := [why for line in wanted if (why := why_not_installable(line))]:
         return _describe(wanted, rules, NO_SOLUTION, "; ".join(unclear))
     if why := _why_forbidden(rules):
         return _describe(wanted, rules, NO_SOLUTION, why)
     try:
-        found = lock_wheels(wanted, rules.directory, seconds=_LOCK_SECONDS, **_options_of(rules))
+        result = lock_wheels(wanted, rules.directory, seconds=_LOCK_SECONDS, **_options_of(rules))
     except PipelineError as error:
         return _describe(wanted, rules, NO_INDEX, str(error))
-    return _describe(wanted, rules, found.outcome, _words_of(found.output), found.addresses)
+    return _describe(wanted, rules, result.outcome, _words_of(result.output), result.addresses)
 
 
 def _options_of(rules: PackageRules) -> dict[str, Any]:
@@ -162,8 +162,10 @@ def _options_of(rules: PackageRules) -> dict[str, Any]:
 
 
 def _why_forbidden(rules: PackageRules) -> str:
-    """Which index of the user's settings stands on his blacklist; empty for none. No package with an address of its own is
-    ever installed, so there is nothing else to be fetched."""
+    """Return the index of the user's settings that is blacklisted; empty if none is.
+
+    A package with an address of its own is never installed, so nothing else can be fetched.
+    """
     for address in index_addresses(rules.environment):
         if why := _why_blacklisted(address, rules.blacklist):
             return f"{address} is not asked for packages: {why}"
@@ -181,7 +183,7 @@ def _why_blacklisted(address: str, blacklist: str) -> str:
 
 
 def read_package_lock(wanted: Sequence[str], rules: PackageRules) -> dict[str, Any]:
-    """The same without asking any index: what was resolved before, or that nothing was."""
+    """Return the lock of an earlier resolution without asking an index."""
     return _describe(wanted, rules, LOCKED, _NOT_ASKED)
 
 
@@ -209,7 +211,7 @@ def _describe(
 
 
 def describe_lock(lock: Mapping[str, Any], gpu: str) -> list[str]:
-    """What a reviewer reads of the packages of a plan; nothing where it names none. `gpu`: the user's setting."""
+    """Return the packages of a plan for the reviewer; empty if it names none. `gpu`: the user's setting."""
     lines = [
         f"{row['line']!r} is " + (f"taken as {row['taken_as']}" if row["taken_as"] else "nothing to install")
         for row in lock["repaired"]
@@ -226,18 +228,18 @@ def describe_lock(lock: Mapping[str, Any], gpu: str) -> list[str]:
 
 
 def refuse_unsolvable(lock: Mapping[str, Any]) -> None:
-    """Raises CannotInstall where the packages may be installed and cannot be, before anything is paid for."""
+    """Raise CannotInstall if the packages may be installed and cannot be, before anything is paid for."""
     if lock["outcome"] == NO_SOLUTION:
         raise CannotInstall(lock["unresolved"])
 
 
 def _words_of(output: str) -> str:
-    """What uv said, without what stands before each such message."""
+    """Return uv's message without its prefix."""
     return " ".join(output.split()).removeprefix(_UNSOLVED)[:_MOST_WORDS]
 
 
 def install_packages(wanted: Sequence[str], rules: PackageRules) -> Packages:
-    """Installs what the plan names, once for all tasks that name the same. Raises CannotInstall."""
+    """Install the plan's packages, once for all tasks with the same packages. Raises CannotInstall."""
     if why := _why_forbidden(rules):
         raise CannotInstall(why)
     done = install_wheels(wanted, rules.directory, **_options_of(rules))
@@ -258,7 +260,7 @@ def find_or_install(rules: PackageRules) -> str | None:
 
 
 def why_not_a_package(line: str) -> str:
-    """Why a line names nothing that could be installed; empty where it does."""
+    """Return why a line names no installable package; empty if it does."""
     if read_requirement(line) == "":
         return f"{line!r} is nothing to install: it is a part of Python, or no package of Python's"
     return why_not_installable(line) or ""
@@ -272,14 +274,14 @@ def find_python(places: TaskPaths, settings: Mapping[str, Any], store: str) -> s
 
 
 def missing_packages(wanted: Sequence[str], environment: str | None = None) -> tuple[str, ...]:
-    """Those of a plan's packages that commands in the sandbox do not find, by name, in the plan's order.
+    """Return the plan's packages that commands in the sandbox cannot import, in the plan's order.
 
-    `environment` is a virtual environment that they were installed in. What is no name of a package is missing, too. The
-    interpreter of the sandbox is asked, without what this program or the user has beside it.
+    `environment` is a virtual environment with installed packages. An invalid package name counts as missing. The interpreter
+    of the sandbox is asked, without this program's and the user's own packages.
     """
     read = {line: line.strip() if (text := read_requirement(line)) is None else text for line in wanted}
     read = {line: text for line, text in read.items() if text}
-    names = {line: found[0] if (found := _NAME.match(text)) else text for line, text in read.items()}
+    names = {line: match[0] if (match := _NAME.match(text)) else text for line, text in read.items()}
     if not names:
         return ()
     python = os.path.join(environment, "bin", "python") if environment else os.path.realpath(sys.executable)

@@ -1,4 +1,4 @@
-"""The endings that were not accepted: verdicts in the journal, each with a copy of the code as it was then.
+"""Keep a copy of the code of each rejected completion, with its verdict from the journal.
 
 A copy is named after the number of its ending, with the beginning of the digest of the tree that was judged. So after a
 rewind the copies of both courses of the work lie side by side, and none is ever taken for another.
@@ -32,29 +32,29 @@ class Refusal(NamedTuple):
     source: str
     """`user:tests`, `gate`, or `hooks` for several."""
     reason: str
-    """On one line."""
+    """Reason on one line."""
     tree: str
     """The digest of the workspace that was judged."""
     last: bool
-    """It ended the run: the model was not told of it."""
+    """True if it ended the run, so that the model did not see it."""
     rows: int
-    """So many rows at the beginning of the journal are the work up to it. Of a last one, up to the claim: what was decided there
-    would only end the run again, so it is to be judged anew.
-    """
+    """Number of journal rows up to it. For the last one, up to the completion request, which is decided again."""
     copy: str
     """The directory of the code as it was; empty where there is none."""
 
 
 def keep_rejected(places: TaskPaths, number: int, tree: str) -> bool:
-    """Keeps the workspace as it is at a refusal, and the copies of the newest 20. False where there is none to go back to.
+    """Copy the workspace of a rejected completion, and drop all but the newest 20 copies. False if there is no copy.
 
-    `number` counts the refusals of the run from 1; `tree` is what the verdict says of the workspace: anything else is not kept.
+    `number` counts the rejections of the run from 1; `tree` is the digest in the verdict: another tree is not copied.
     """
     target = os.path.join(places.endings, _copy_name(number, tree))
     try:
         if not (os.path.isdir(target) and digest_of_tree(target) == tree):
             if _is_too_large(places.workspace) or digest_of_tree(places.workspace) != tree:
-                logger.debug("refused attempt {} is not kept: too large, or changed since it was judged", number)
+                logger.debug(
+                    "the copy of rejected attempt {} is dropped: too large, or changed since the verdict", number
+                )
                 return False
             make_directory(places.endings)
             if not back_up_tree(places.workspace, target):
@@ -68,9 +68,9 @@ def keep_rejected(places: TaskPaths, number: int, tree: str) -> bool:
 
 
 def read_refusals(places: TaskPaths) -> list[Refusal]:
-    """Every ending of the run that was not accepted, in order. Raises PhaseError for a damaged journal."""
+    """Return the rejected completions of a run, in order. Raises PhaseError for a damaged journal."""
     rows = [row for _, row in read_journal_lines(places.journal)]
-    found: list[Refusal] = []
+    refusals: list[Refusal] = []
     for place, row in enumerate(rows):
         verdict = row.get("result", {})
         refused = verdict.get("block") is not None and not verdict.get("stop") and verdict.get("claimed", True)
@@ -79,10 +79,10 @@ def read_refusals(places: TaskPaths) -> list[Refusal]:
             continue
         turn, tree = int(row["key"]["turn"]), str(verdict["verification"]["tree_sha256"])
         last = not verdict.get("feedback") or [later["kind"] for later in rows[place + 1 : place + 2]] == ["ending"]
-        copy = os.path.join(places.endings, _copy_name(len(found) + 1, tree))
-        found.append(
+        copy = os.path.join(places.endings, _copy_name(len(refusals) + 1, tree))
+        refusals.append(
             Refusal(
-                len(found) + 1,
+                len(refusals) + 1,
                 turn,
                 str(verdict.get("source", "")).removeprefix("hook:"),
                 " ".join(str(verdict.get("detail") or verdict["block"]).split()),
@@ -92,17 +92,17 @@ def read_refusals(places: TaskPaths) -> list[Refusal]:
                 copy if os.path.isdir(copy) else "",
             )
         )
-    return found
+    return refusals
 
 
 def digest_of_tree(directory: str) -> str:
-    """The digest of a directory of code, as verdicts have it; empty where not all of it could be looked at."""
+    """Return the digest of a directory of code, as verdicts use it; empty if it could not be read completely."""
     manifest = ManifestReader().take(Workspace(directory))
     return "" if manifest.truncated else manifest.sha256
 
 
 def remove_leftovers(directory: str) -> None:
-    """Removes what is no copy from the directory of the copies: what a kill left half made, or half removed."""
+    """Remove incomplete copies from the directory of copies."""
     with open_root(directory) as root:
         for name in os.listdir(root):
             if not _COPY.fullmatch(name):
@@ -114,7 +114,7 @@ def _copy_name(number: int, tree: str) -> str:
 
 
 def _is_too_large(workspace: str) -> bool:
-    """Whether there is more than is copied before a command, too."""
+    """Return whether the tree exceeds the limit for snapshots."""
     try:
         with open_root(workspace) as root:
             return sum(entry.size for entry in list_names(root, lambda path: True).values()) > LARGEST_TREE
@@ -123,13 +123,13 @@ def _is_too_large(workspace: str) -> bool:
 
 
 def _forget_the_oldest(directory: str) -> None:
-    kept = [name for name in os.listdir(directory) if _COPY.fullmatch(name)]
-    kept.sort(key=lambda name: (os.stat(os.path.join(directory, name)).st_mtime_ns, int(name.partition("-")[0])))
-    for name in kept[:-MOST_KEPT]:
+    copies = [name for name in os.listdir(directory) if _COPY.fullmatch(name)]
+    copies.sort(key=lambda name: (os.stat(os.path.join(directory, name)).st_mtime_ns, int(name.partition("-")[0])))
+    for name in copies[:-MOST_KEPT]:
         os.rename(os.path.join(directory, name), os.path.join(directory, f"{name}.gone"))
     remove_leftovers(directory)
 
 
 def _claim_place(rows: list[JournalRow], turn: int) -> int:
-    """Where the journal begins to look at the claim of a turn."""
+    """Return the place of a turn's completion request in the journal."""
     return next(place for place, row in enumerate(rows) if row["kind"] == "look" and row["key"]["turn"] == turn)

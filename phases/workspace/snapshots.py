@@ -1,4 +1,4 @@
-"""A copy of the workspace as a command found it, so that one that was cut off is run again on exactly that."""
+"""Copy the workspace before a command, so that an interrupted command runs again on the same tree."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Snapshot:
         self._digest = ""
 
     def take(self, name: str) -> bool:
-        """Copies what changed since the last time, then marks the copy. False: too much to copy, nothing is marked."""
+        """Copy the changes since the last time, and mark the copy. False: too much to copy, nothing is marked."""
         self.drop()
         if self._index is None:
             make_directory(self._kept)
@@ -73,7 +73,7 @@ class Snapshot:
         return True
 
     def pending(self) -> str | None:
-        """What the marked copy was taken for; None when there is none, or it is damaged."""
+        """Return the reason of the marked copy; None if there is none, or it is damaged."""
         mark = _parse_document(_read_quietly(self._mark))
         if mark is None:
             return None
@@ -82,7 +82,7 @@ class Snapshot:
         return name if isinstance(name, str) and self._digest and mark.get("index_sha256") == self._digest else None
 
     def restore(self) -> None:
-        """Makes the workspace what it was when the marked copy was taken, durably. May be repeated. Raises StorageError."""
+        """Restore the workspace from the marked copy, durably. May be repeated. Raises StorageError."""
         if self.pending() is None or self._index is None:
             raise StorageError(f"there is no copy of {self._root} to go back to in {self._kept}")
         wanted, began = self._index, start_of_changes()
@@ -102,7 +102,7 @@ class Snapshot:
         sync_changed(self._root, began)
 
     def drop(self) -> None:
-        """Forgets the mark. The copies stay, for the next time."""
+        """Forget the mark. The copies stay, for the next time."""
         try:
             os.unlink(self._mark)
         except FileNotFoundError:
@@ -111,7 +111,7 @@ class Snapshot:
             raise storage_error("remove", self._mark, error) from error
 
     def clear(self) -> None:
-        """Removes the copy with its mark. Raises StorageError: what is left of a copy would count as a whole one."""
+        """Remove the copy with its mark. Raises StorageError, because a partial copy would count as a whole one."""
         self._index, self._digest = None, ""
         try:
             shutil.rmtree(self._kept)
@@ -121,7 +121,7 @@ class Snapshot:
             raise storage_error("remove", self._kept, error) from error
 
     def _copied(self, root: int, entry: TreeEntry, before: TreeEntry | None) -> TreeEntry:
-        """The entry with the name of its copy, which is made if there is none that is certainly the same."""
+        """Return the entry with the name of its copy, which is made unless an identical one exists."""
         if entry.kind != FILE:
             return entry
         if before is not None and before.unchanged(entry):
@@ -139,13 +139,13 @@ class Snapshot:
         return data
 
     def _load(self) -> None:
-        """Reads the index, unless this process wrote or read it before."""
+        """Read the index, unless this process wrote or read it before."""
         if self._index is not None:
             return
         data = _read_quietly(self._tree)
-        told = _parse_document(data)
+        document = _parse_document(data)
         try:
-            rows = told["entries"] if told and told.get("version") == _VERSION else None
+            rows = document["entries"] if document and document.get("version") == _VERSION else None
             self._index = {entry.path: entry for entry in (TreeEntry(*row) for row in rows or ())}
         except (TypeError, KeyError):
             rows, self._index = None, {}
@@ -182,7 +182,7 @@ def _read_quietly(path: str) -> bytes | None:
 
 def _parse_document(data: bytes | None) -> dict[str, Any] | None:
     try:
-        told = json.loads(data or b"")
+        document = json.loads(data or b"")
     except (ValueError, RecursionError):
         return None
-    return told if isinstance(told, dict) else None
+    return document if isinstance(document, dict) else None

@@ -1,4 +1,4 @@
-"""Whether a file of the workspace is written, and is what its name says: Python, JSON or TOML, parsed and never run."""
+"""Check whether a file of the workspace parses as what its name says: Python, JSON or TOML; it is never run."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _ALONE = threading.Lock()
 """CPython before 3.11.8 counts the depth of its syntax tree for all threads at once, and fails where two parse together."""
 _MOST_DOTS = 100
 LARGEST_PYTHON = 512 * 1024
-"""Bytes of a Python file that is looked at: of a hostile one, so many may take the parser 2 s and 500 MB already."""
+"""Maximum bytes of a Python file to parse: a hostile one of this size takes 2 s and 500 MB."""
 _LONG_CHAIN = re.compile(rf"(?<!\w)\w++(?:[\s\\]*+\.[\s\\]*+\w++){{{_MOST_DOTS}}}")
-"""The parser needs memory by the square of the parts of an imported name: 400 KB of them would take tens of GB."""
+"""A long dotted import: the parser needs memory by the square of its parts, tens of GB for 400 KB."""
 _TEST_DIRECTORIES, _DATA_DIRECTORIES = (
     ("test", "tests", "spec", "__tests__"),
     ("data", "fixtures", "testdata", "resources"),
@@ -44,17 +44,17 @@ _MARKERS = ("__init__.py", "py.typed", ".gitkeep", ".keep")
 _MAY_HAVE_COMMENTS = re.compile(r"(?:^|/)(?:[tj]sconfig[^/]*|devcontainer)\.json$")
 """JSON by name, and read by tools that allow comments and commas before a bracket."""
 _FAULTS = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""What the parser of Python raises over a hostile text."""
+"""Exceptions that Python's parser raises on hostile text."""
 
 
 def parse_python(source: str) -> ast.Module | None:
-    """The syntax tree of a Python text, or None: it does not parse, or is over LARGEST_PYTHON."""
+    """Return the syntax tree of a Python text; None if it does not parse, or exceeds LARGEST_PYTHON."""
     tree = _parse_or_fault(source)
     return tree if isinstance(tree, ast.Module) else None
 
 
 def find_syntax_fault(path: str, text: str) -> str | None:
-    """Why a file does not parse, with line and column, or None. YAML and everything else is not looked at."""
+    """Return why a file does not parse, with line and column, or None. YAML and other formats are not checked."""
     if path.endswith((".py", ".pyi")):
         fault = _parse_or_fault(text)
         return None if isinstance(fault, ast.Module) else fault
@@ -64,7 +64,7 @@ def find_syntax_fault(path: str, text: str) -> str | None:
 
 
 def planned_file_fault(workspace: Workspace, path: str) -> str | None:
-    """Why a planned file is no file yet, or None."""
+    """Return why a planned file does not count as written, or None."""
     try:
         text = workspace.read(path)
     except WorkspaceError as error:
@@ -78,7 +78,7 @@ def planned_file_fault(workspace: Workspace, path: str) -> str | None:
 
 
 def may_be_empty(path: str) -> bool:
-    """Whether a file of this name does its work by being there: it marks a package, keeps a directory, or is given to a test."""
+    """Return whether an empty file of this name is useful: it marks a package, keeps a directory, or is test data."""
     return path.rsplit("/", 1)[-1] in _MARKERS or is_test_data(path)
 
 

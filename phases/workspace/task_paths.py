@@ -1,4 +1,4 @@
-"""Where phase 09 keeps what: in one task directory, or in the cache directory that tasks share."""
+"""Name the paths of phase 09: in one task directory, or in the cache directory that tasks share."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ class TaskPaths(NamedTuple):
     snapshot: str
     """The tree that the command at work began with."""
     jobs: str
-    """What runs beside the agent's work, and what it wrote."""
+    """Copies and output of jobs."""
     ledger: str
     plan_versions: str
     paper: str
     """paper.md: the agent may read it."""
     evidence: str
-    """What checks note of tests and lines, while they run."""
+    """Notes of checks on tests and lines while they run."""
     user_tests: str
     """The tests that the user gave (--tests), out of the agent's reach."""
     python: str
     """The Python of commands, where the user's cache cannot be written."""
     own_python: str
-    """What lends the packages of the user's own environment to commands, if they are used."""
+    """Interpreter that lends the packages of the user's own environment to commands."""
     packages: str
-    """Where the packages of the plan are installed, if they may be."""
+    """Environment of the plan's packages, if their installation is permitted."""
     summary: str
     """implement_code_summary.md, as it grows."""
     kernel: str
     """The directory of the supervision."""
     kernel_report: str
     hooks: str
-    """What hooks printed, and what they did."""
+    """Output and effects of hooks."""
     endings: str
     """The workspace as it was each time that the work was not accepted."""
 

@@ -1,4 +1,4 @@
-"""The files of a directory, taken in and put back name by name: no link is followed, so no race leads out of it."""
+"""Read and write the files of a directory name by name, without following a link, so that no race leads out of it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,11 @@ MOST_ENTRIES = 20_000
 DEEPEST = 64
 _SIGNS = 7
 UNSETTLED_NS = 100_000_000
-"""The clock of a file system may stand still for so long: what changed less before it was looked at could change once
-more without a sign of it."""
+"""Coarseness of file times: a file changed within this time before it was read could change again unnoticed."""
 _COARSE_NS = 20_000_000
 """Two steps of the coarsest clock that a kernel stamps files by."""
 _MOST_SYNCED = 64
-"""More files and directories than this are made durable in one call; fewer are quicker one by one, on a disk that
-others use (decision 127)."""
+"""With more files and directories than this, one call makes all durable; fewer are quicker one by one (decision 127)."""
 _KINDS = {stat.S_IFREG: FILE, stat.S_IFDIR: DIRECTORY, stat.S_IFLNK: LINK, stat.S_IFIFO: PIPE}
 
 
@@ -49,17 +47,17 @@ class TreeEntry(NamedTuple):
     settled: bool = True
     """A later change shows in the signs for certain."""
     copy: str = ""
-    """Of a file the sha256 of its content, of a link where it leads."""
+    """The sha256 of a file's content, the target of a link."""
 
     def unchanged(self, now: TreeEntry) -> bool:
-        """Whether `now` is certainly still this."""
+        """Return whether `now` is certainly the same entry."""
         copy = self.copy if self.kind == FILE else now.copy  # the digest of a file is not known from looking at it
         return self.settled and self.copy == copy and self[:_SIGNS] == now[:_SIGNS]
 
 
 @contextmanager
 def open_root(path: str, verb: str = "copy or restore") -> Iterator[int]:
-    """The directory, held open. Raises StorageError, also for what goes wrong beneath it; `verb`: what was being done."""
+    """Hold the directory open. Raises StorageError, also for errors beneath it; `verb`: the operation, for messages."""
     try:
         with open_directory(path, opener=_open_up) as root:
             yield root
@@ -68,28 +66,28 @@ def open_root(path: str, verb: str = "copy or restore") -> Iterator[int]:
 
 
 def list_entries(root: int) -> list[TreeEntry]:
-    """All of a tree. Raises SnapshotError when it is larger than what is copied."""
-    found: list[TreeEntry] = []
+    """Return all entries of a tree. Raises SnapshotError if it exceeds the limit for snapshots."""
+    entries: list[TreeEntry] = []
     left = LARGEST_TREE
     try:
         for entry in _walk_entries(root, lambda path: True):
             left -= entry.size
-            if entry.size > LARGEST_FILE or left < 0 or len(found) >= MOST_ENTRIES:
+            if entry.size > LARGEST_FILE or left < 0 or len(entries) >= MOST_ENTRIES:
                 raise SnapshotError(entry.path)
             if entry.kind != OTHER:
-                found.append(entry)
+                entries.append(entry)
     except PermissionError as error:
         raise SnapshotError(str(error)) from error
-    return found
+    return entries
 
 
 def list_names(root: int, is_known_directory: Callable[[str], bool]) -> dict[str, TreeEntry]:
-    """What is in a tree now; directories that are not known are named, and not looked into."""
+    """Return the names in a tree; unknown directories are listed without their content."""
     return {entry.path: entry for entry in _walk_entries(root, is_known_directory)}
 
 
 def read_file(root: int, path: str) -> tuple[bytes, TreeEntry]:
-    """The content of a file, and the signs that it had. Raises SnapshotError."""
+    """Return the content of a file, and its attributes. Raises SnapshotError."""
     with _open_parent(root, path) as (directory, name):
         try:
             descriptor = open_regular(name, directory)
@@ -103,7 +101,7 @@ def read_file(root: int, path: str) -> tuple[bytes, TreeEntry]:
 
 
 def restore_entry(root: int, entry: TreeEntry, content: bytes) -> None:
-    """Makes a name what the entry says. What is there in its place is of the same kind, or nothing."""
+    """Write an entry under its name, in place of one of the same kind or of nothing."""
     with _open_parent(root, entry.path) as (directory, name):
         if entry.kind == DIRECTORY:
             with contextlib.suppress(FileExistsError):
@@ -120,7 +118,7 @@ def restore_entry(root: int, entry: TreeEntry, content: bytes) -> None:
 
 
 def restore_mode(root: int, entry: TreeEntry) -> None:
-    """Gives a directory its rights, when all in it is done."""
+    """Set a directory's permissions, after its content is complete."""
     with _open_parent(root, entry.path) as (directory, name):
         descriptor = _open_up(name, directory)
         try:
@@ -130,7 +128,7 @@ def restore_mode(root: int, entry: TreeEntry) -> None:
 
 
 def remove_tree(root: int, path: str) -> None:
-    """Removes a name with all beneath it, however deep: inner directories are moved up before they are emptied."""
+    """Remove a name with everything beneath it; inner directories are moved up first, so depth does not matter."""
     with _open_parent(root, path) as (directory, name):
         if not _is_directory(name, directory):
             os.unlink(name, dir_fd=directory)
@@ -155,12 +153,12 @@ def remove_tree(root: int, path: str) -> None:
 
 
 def start_of_changes() -> int:
-    """What `sync_changed` is given later: the time now, or a little earlier, because files are stamped by a coarser clock."""
+    """Return the time for `sync_changed`, a little early because file times come from a coarser clock."""
     return time.time_ns() - _COARSE_NS
 
 
 def sync_changed(path: str, since: int) -> None:
-    """Makes durable what changed in a tree since then: the files, then the names in each directory. Raises StorageError."""
+    """Make durable what changed in a tree since then: the files, then the names in each directory. Raises StorageError."""
     try:
         with open_directory(path) as root:
             descriptors = _open_changed(root, since)
@@ -177,18 +175,18 @@ def sync_changed(path: str, since: int) -> None:
 def _open_changed(root: int, since: int) -> Iterator[int]:
     """Open files that changed, then open directories, the inner ones first. No content is looked at."""
     directories = [""] if os.fstat(root).st_ctime_ns >= since else []
-    for found in walk_tree(root, deepest=DEEPEST):
-        status = found.entry.stat(follow_symlinks=False)
+    for entry in walk_tree(root, deepest=DEEPEST):
+        status = entry.entry.stat(follow_symlinks=False)
         if stat.S_ISDIR(status.st_mode):
-            if not found.is_entered:
-                raise SnapshotError(found.path)
+            if not entry.is_entered:
+                raise SnapshotError(entry.path)
             if status.st_ctime_ns >= since:
-                directories.append(found.path)
+                directories.append(entry.path)
         elif status.st_ctime_ns >= since and stat.S_ISREG(status.st_mode):
             try:
-                descriptor = open_regular(found.name, found.directory)
+                descriptor = open_regular(entry.name, entry.directory)
             except OSError as error:
-                raise SnapshotError(found.path) from error
+                raise SnapshotError(entry.path) from error
             try:
                 yield descriptor
             finally:
@@ -219,7 +217,7 @@ def _entry_of(path: str, status: os.stat_result, *, directory: int) -> TreeEntry
 
 
 def _open_up(name: str, directory: int | None) -> int:
-    """A directory; one that its owner shut out everybody from, himself among them, is opened up first."""
+    """Open a directory; if its owner has no permission, permissions are added first."""
     try:
         return open_one(name, directory)
     except PermissionError:
@@ -235,7 +233,7 @@ def _open_up(name: str, directory: int | None) -> int:
 def _open_parent(root: int, path: str) -> Iterator[tuple[int, str]]:
     *parts, name = path.split("/")
     if any(part in ("", ".", "..") for part in (*parts, name)):
-        raise StorageError(f"the copy of the workspace is damaged: {path!r} is no path in it")
+        raise StorageError(f"the copy of the workspace is damaged: {path!r} is not a path in it")
     with open_directory(root, parts, opener=_open_up) as directory:
         yield directory, name
 

@@ -1,4 +1,4 @@
-"""The directory of generated code: paths that a model gives are held inside it, link by link."""
+"""Keep every path that a model gives inside the directory of generated code, link by link."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from pipeline.base.safe_tree import (
 )
 
 LARGEST_FILE = 2 * 1024 * 1024
-"""What is read and written here. A larger file may lie in the workspace, as data or a checkpoint; nobody looks into it."""
+"""Bytes of a file that is read or written. Larger files, as data or checkpoints, are ignored."""
 MOST_PARTS = 32
 """Names in a path."""
 CONTROL = ".pipeline"
 """The directory of the user's hooks in a workspace."""
 REGULAR, LINK = "a regular file", "a link"
 DIRECTORY, OTHER = "a folder that lies too deep or cannot be opened", "a pipe, a socket or a device"
-"""What something is by the list of its directory. These words stand in digests of trees on the disk."""
+"""Kind of an entry by the listing of its directory. These words are part of tree digests on the disk."""
 _TOOL_DIRECTORIES = ("__pycache__", ".git", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis")
 """Nothing in them is work."""
 _KEPT_BITS, _OWN_BITS = 0o755, 0o600
@@ -47,7 +47,7 @@ _FAULTS_OF_THE_PATH = frozenset(
 
 
 class WorkspaceError(PipelineError):
-    """What a tool answers when a path or a file is refused."""
+    """A refused path or file; its text is the tool's answer."""
 
 
 class FileDigest(NamedTuple):
@@ -66,7 +66,7 @@ class Workspace:
         self._theirs = frozenset(theirs)
 
     def relative(self, path: str) -> str:
-        """A path as a model may write it, `./a.py` or absolute, as the other methods take it; `.` is the workspace itself."""
+        """Return a path written by a model, `./a.py` or absolute, in the form of the other methods; `.` is the workspace."""
         root = os.path.abspath(self.root)
         inside = path.removeprefix(root + "/") if path.rstrip("/") != root else ""
         while inside.startswith("./"):
@@ -74,11 +74,11 @@ class Workspace:
         return inside.rstrip("/") if inside not in ("", ".") else "."
 
     def read(self, path: str) -> str:
-        """The text of a file. Raises WorkspaceError."""
+        """Return the text of a file. Raises WorkspaceError."""
         return self.read_bytes(path).decode("utf-8", "replace")
 
     def read_bytes(self, path: str) -> bytes:
-        """The content of a regular file of bounded size. Raises WorkspaceError."""
+        """Return the content of a regular file of bounded size. Raises WorkspaceError."""
         parts = _split_path(path)
         with self._directory(parts[:-1]) as directory:
             descriptor = self._open(path, parts[-1], directory, most=LARGEST_FILE)
@@ -86,14 +86,14 @@ class Workspace:
                 return file.read(LARGEST_FILE)
 
     def digest_of(self, path: str) -> str | None:
-        """The sha256 of a file; None where it cannot be read."""
+        """Return the sha256 of a file; None if it cannot be read."""
         try:
             return sha256(self.read_bytes(path))
         except WorkspaceError:
             return None
 
     def write(self, path: str, text: str) -> None:
-        """Replaces a file as one step, durably; one that could be run can be run still. Raises WorkspaceError."""
+        """Replace a file atomically and durably; an executable stays executable. Raises WorkspaceError."""
         parts = _split_path(path)
         self._refuse_theirs(path)
         data = text.encode("utf-8", "replace")
@@ -113,7 +113,7 @@ class Workspace:
                 raise self._refusal("write", path, error) from error
 
     def remove(self, path: str) -> None:
-        """Removes a file, or a link itself, durably. Raises WorkspaceError."""
+        """Remove a file, or a link itself, durably. Raises WorkspaceError."""
         parts = _split_path(path)
         self._refuse_theirs(path)
         with self._directory(parts[:-1]) as directory:
@@ -133,19 +133,19 @@ class Workspace:
         return True
 
     def paths(self, *, most: int = 100_000) -> list[str]:
-        """The paths of all regular files that can be taken in, sorted; of more than `most`, the first ones that are met."""
+        """Return the paths of all readable regular files, sorted; at most `most`."""
         return sorted(entry.path for entry in islice(self._regular(), most))
 
     def digests(self) -> list[FileDigest]:
-        """Every regular file that can be taken in, by path. No more than one file of bounded size is held at a time."""
+        """Return the digests of all readable regular files by path, holding one file at a time."""
         rows = []
-        for found in self._regular():
+        for entry in self._regular():
             with suppress(WorkspaceError):  # it cannot be read, or it went since it was listed
-                rows.append(self._digest(found))
+                rows.append(self._digest(entry))
         return sorted(rows)
 
     def strays(self) -> list[str]:
-        """What lies in the workspace and cannot be taken in: links, pipes, sockets, devices, odd names, what lies too deep."""
+        """Return what cannot be read: links, pipes, sockets, devices, odd names, and what is nested too deeply."""
         faults = ((entry.path, self._fault(entry)) for entry in self._walk())
         return sorted(f"{path!r}: {fault}" for path, fault in faults if fault)
 
@@ -155,30 +155,30 @@ class Workspace:
                 f"{path} is the user's: it decides whether the work is accepted, and is not to be written"
             )
 
-    def _fault(self, found: WalkedEntry) -> str:
-        """Why an entry cannot be taken in. Its content is not looked at."""
-        kind = kind_of(found)
+    def _fault(self, entry: WalkedEntry) -> str:
+        """Return why an entry cannot be read, without looking at its content."""
+        kind = kind_of(entry)
         try:
             if kind == REGULAR:
-                os.close(self._open(found.path, found.name, found.directory))
-            _split_path(found.path)
+                os.close(self._open(entry.path, entry.name, entry.directory))
+            _split_path(entry.path)
         except WorkspaceError as error:
             return str(error)
         return "" if kind == REGULAR else f"it is {kind}"
 
-    def _digest(self, found: WalkedEntry) -> FileDigest:
-        with os.fdopen(self._open(found.path, found.name, found.directory), "rb") as file:
+    def _digest(self, entry: WalkedEntry) -> FileDigest:
+        with os.fdopen(self._open(entry.path, entry.name, entry.directory), "rb") as file:
             size = os.fstat(file.fileno()).st_size
             try:
                 data = file.read(LARGEST_FILE + 1) if size <= LARGEST_FILE else b""
             except OSError as error:
-                raise self._refusal("read", found.path, error) from error
+                raise self._refusal("read", entry.path, error) from error
         if max(size, len(data)) > LARGEST_FILE:  # it may have grown since
-            return FileDigest(found.path, max(size, len(data)), None)
-        return FileDigest(found.path, len(data), sha256(data))
+            return FileDigest(entry.path, max(size, len(data)), None)
+        return FileDigest(entry.path, len(data), sha256(data))
 
     def _regular(self) -> Iterator[WalkedEntry]:
-        return (found for found in self._walk() if found.is_regular() and is_workspace_path(found.path))
+        return (entry for entry in self._walk() if entry.is_regular() and is_workspace_path(entry.path))
 
     def _walk(self) -> Iterator[WalkedEntry]:
         with self._directory([]) as root:
@@ -198,7 +198,7 @@ class Workspace:
         return descriptor
 
     def _refusal(self, verb: str, path: str, error: OSError) -> PipelineError:
-        """What a path is to blame for goes back to the model; what the disk is to blame for ends the phase, unrecorded."""
+        """Return the error: a bad path is reported to the model; a disk error ends the phase, unrecorded."""
         if error.errno in _FAULTS_OF_THE_PATH:
             return WorkspaceError(f"cannot {verb} {path}: {error.strerror}")
         return storage_error(verb, os.path.join(self.root, path), error)
@@ -213,43 +213,43 @@ class Workspace:
             with open_directory(root, parts, make=_make_directory if make else None) as directory:
                 yield directory
         except OSError as error:
-            raise self._refusal("open the folder", "/".join(parts), error) from error
+            raise self._refusal("open the directory", "/".join(parts), error) from error
         finally:
             os.close(root)
 
 
 def walk_workspace(root: str | int) -> Iterator[WalkedEntry]:
-    """Everything of a workspace that is no directory to look into; the directories of tools are left out. Raises OSError."""
-    for found in walk_tree(
+    """Yield all entries of a workspace but directories to enter; directories of tools are skipped. Raises OSError."""
+    for entry in walk_tree(
         root, deepest=MOST_PARTS - 1, enters=lambda path: path.rpartition("/")[2] not in _TOOL_DIRECTORIES
     ):
-        if not found.is_entered and not (found.name in _TOOL_DIRECTORIES and found.is_directory()):
-            yield found
+        if not entry.is_entered and not (entry.name in _TOOL_DIRECTORIES and entry.is_directory()):
+            yield entry
 
 
-def kind_of(found: WalkedEntry) -> str:
+def kind_of(entry: WalkedEntry) -> str:
     """REGULAR, LINK, DIRECTORY or OTHER; what it is by now may be something else."""
-    if found.entry.is_symlink():
+    if entry.entry.is_symlink():
         return LINK
-    if found.is_directory():
+    if entry.is_directory():
         return DIRECTORY
-    return REGULAR if found.is_regular() else OTHER
+    return REGULAR if entry.is_regular() else OTHER
 
 
 def remove_bytecode(root: str) -> None:
-    """Removes what Python keeps of modules in a workspace: a copy that is older than its source is run in its stead.
+    """Remove what Python keeps of modules in a workspace: a copy that is older than its source is run in its stead.
 
     An empty PYTHONPYCACHEPREFIX would do it too, and make every start of Python five times as slow.
     """
     # PYTHONDONTWRITEBYTECODE does not stop a command that wants to write it (decision 118).
     with suppress(OSError):
-        for found in walk_files(root):
-            if found.name.endswith((".pyc", ".pyo")) and not found.is_directory():
-                os.unlink(found.name, dir_fd=found.directory)
+        for entry in walk_files(root):
+            if entry.name.endswith((".pyc", ".pyo")) and not entry.is_directory():
+                os.unlink(entry.name, dir_fd=entry.directory)
 
 
 def is_workspace_path(path: str) -> bool:
-    """Whether this is a path inside a directory, as it may be written, shown and copied anywhere."""
+    """Return whether a path is inside the directory and can be written, shown and copied anywhere."""
     parts = path.split("/")
     odd = (part in ("", ".", "..") or "\x00" in part or "\\" in part or part.casefold() == ".git" for part in parts)
     return path.isprintable() and len(parts) <= MOST_PARTS and not any(odd)
@@ -285,7 +285,7 @@ def _fold_name(name: str) -> str:
 
 
 def _mode_to_keep(name: str, directory: int) -> int | None:
-    """The permissions that a file keeps when it is replaced; never setuid, and its owner can always read and write it."""
+    """Return the permissions of a replaced file: never setuid, always readable and writable for its owner."""
     try:
         mode = os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode
     except FileNotFoundError:

@@ -1,1 +1,1 @@
-"""What everything stands on: errors, files, formats, logs, downloads. It imports nothing of the rest."""
+"""Foundations of the other packages: errors, files, formats, logs, downloads. Imports none of them."""

@@ -1,4 +1,4 @@
-"""Opens archives that nobody vouches for, in memory or into an empty directory: a bomb is stopped at its first megabytes."""
+"""Unpack untrusted archives, in memory or into an empty directory, and stop a bomb at its first megabytes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_MEMBERS, LARGEST_FILE, LARGEST_TOTAL = 5_000, 64 << 20, 256 << 20
 LARGEST_RATIO, RATIO_COUNTS_FROM = 200, 16 << 20
 LONGEST_NAME, DEEPEST_NAME = 200, 20
 ONLY_FILE = "main.tex"
-"""What a lone compressed file is called: arXiv serves papers of one file so."""
+"""Name of a lone compressed file: arXiv serves papers of one file so."""
 _LONGEST_PART = 200
 """Bytes: disks have room for 255, and a name may still get an ending."""
 _CHUNK = 1 << 20
@@ -47,11 +47,11 @@ class Unpacked:
 
     files: dict[str, bytes]
     refused: tuple[str, ...] = ()
-    """What was left out, each with the reason: `name: reason`."""
+    """Members that were left out, as `name: reason`."""
 
 
 def unpack(data: bytes) -> Unpacked:
-    """The files in a tar (plain, gz, bz2, xz), a zip, or a gzip of one file; raises BadArchive and nothing else."""
+    """Return the files of a tar (plain, gz, bz2, xz), a zip, or a gzip of one file. Raises BadArchive only."""
     if data.startswith(_ZIP):
         return _collect_files(_zip_members(io.BytesIO(data)), len(data))
     plain = data
@@ -60,14 +60,14 @@ def unpack(data: bytes) -> Unpacked:
     if _is_tar(plain):
         return _collect_files(_tar_members(plain), len(data))
     if plain is data:
-        raise BadArchive("it is no archive of a known kind")
+        raise BadArchive("it is not an archive of a known kind")
     if len(plain) > LARGEST_FILE:
         raise BadArchive(f"{ONLY_FILE} is larger than {LARGEST_FILE >> 20} MiB")
     return Unpacked({ONLY_FILE: plain})
 
 
 def unpack_to(path: str, directory: str, most_bytes: int, most_members: int) -> list[str]:
-    """Unpacks a tar (plain, gz, bz2, xz) or a zip into an empty directory; what was left out, each with the reason.
+    """Unpack a tar (plain, gz, bz2, xz) or a zip into an empty directory; what was left out, each with the reason.
 
     Nothing is written outside of the directory, and never more than `most_bytes`, also of what a compressed tar is in
     between: a file of that size beside the directory. Names may differ by case alone. Raises BadArchive, and OSError
@@ -90,7 +90,7 @@ def unpack_to(path: str, directory: str, most_bytes: int, most_members: int) -> 
 def _members_of_tar(file: IO[bytes]) -> Iterator[Member]:
     data = _FileBytes(file.fileno())
     if not _is_tar(data):
-        raise BadArchive("it is no archive of a known kind")
+        raise BadArchive("it is not an archive of a known kind")
     return _tar_members(data)
 
 
@@ -121,7 +121,7 @@ def _collect_files(members: Iterator[Member], compressed: int) -> Unpacked:
 def _sound_members(
     members: Iterator[Member], most: int, refused: list[str], fold: Callable[[str], str]
 ) -> Iterator[tuple[str, Member]]:
-    """Those that may be unpacked, by a name that is safe; `refused` gets the others, each with the reason.
+    """Yield the members that may be unpacked under a safe name, and list the others with reasons in `refused`.
 
     Of names that `fold` makes equal the first is taken.
     """
@@ -148,7 +148,7 @@ def _parent_paths(name: str) -> list[str]:
 
 
 def _why_clashing(name: str, twins: set[str], directories: set[str]) -> str:
-    """Why a name cannot stand beside those that were taken; empty if it can."""
+    """Return why a name clashes with an earlier one, or an empty string."""
     if name in twins:
         return "twin of another name"
     # "a" and "a/b" cannot both be written to a disk
@@ -158,8 +158,8 @@ def _why_clashing(name: str, twins: set[str], directories: set[str]) -> str:
 
 
 def _limit_for_size(compressed: int) -> int:
-    """How many bytes an archive of this size may hold in all."""
-    # small sources compress a thousand times and harm nobody, so the ratio counts from some size on
+    """Return the total of bytes that an archive of this size may unpack to."""
+    # small sources compress a thousand times without harm, so the ratio counts from some size on
     return min(LARGEST_TOTAL, max(RATIO_COUNTS_FROM, LARGEST_RATIO * compressed))
 
 
@@ -168,7 +168,7 @@ def _normalize_name(name: str) -> str:
 
 
 def _why_refused_name(name: str, normal: str) -> str:
-    """Why a name is not one that a paper needs; empty for a good one."""
+    """Return why a name is refused, or an empty string."""
     parts = normal.split("/")
     if any(ord(letter) < 32 or 0xD800 <= ord(letter) < 0xE000 for letter in name):
         return "a control character in its name"
@@ -183,7 +183,7 @@ def _why_refused_name(name: str, normal: str) -> str:
 
 
 def _decompress_stream(file: IO[bytes], limit: int) -> Iterator[bytes]:
-    """All that a compressed stream holds, piece by piece, until a cap and not a byte further."""
+    """Yield the content of a compressed stream in pieces, and stop exactly at the cap."""
     start = file.read(len(_XZ))
     file.seek(0)
     try:
@@ -241,7 +241,7 @@ def _zip_members(file: IO[bytes]) -> Iterator[Member]:
         if name.endswith("/") or kind == stat.S_IFDIR:
             refusal = "directory"
         elif kind not in (0, stat.S_IFREG):
-            refusal = "no regular file"
+            refusal = "not a regular file"
         elif entry.flag_bits & 1:
             refusal = "encrypted"
         elif entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -269,12 +269,12 @@ class Member:
 
     name: str
     refusal: str
-    """Why it is left out: "directory", a kind that is no file; empty for a regular file."""
+    """Reason to leave the member out, like "directory"; empty for a regular file."""
     pieces: Callable[[int], Iterator[bytes]]
 
 
 class _SmallReads(io.FileIO):
-    """A file of which nobody reads much at once: zipfile takes the list of a zip whole, however large that says it is."""
+    """A file with bounded reads: zipfile reads the list of a zip whole, however large it claims to be."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > _LARGEST_LIST:
@@ -299,13 +299,13 @@ _Bytes = bytes | _FileBytes
 
 
 def _is_tar(data: _Bytes) -> bool:
-    """Whether the bytes begin with a tar header, or are an empty tar."""
+    """Return whether the bytes begin with a tar header, or are an empty tar."""
     header = data[0:_BLOCK]
     return len(header) == _BLOCK and (_has_valid_checksum(header) or not any(data[0 : 2 * _BLOCK]))
 
 
 def _tar_members(data: _Bytes) -> Iterator[Member]:
-    """Every member in order; those that must not be unpacked have the reason in `refusal`."""
+    """Yield every member in order; one that must not be unpacked has the reason in `refusal`."""
     # Not tarfile: it stops without a word at a damaged header, and recurses over a chain of long names.
     position, name, size = 0, "", -1
     while len(header := data[position : position + _BLOCK]) == _BLOCK and any(header):
@@ -345,11 +345,10 @@ def _read_member(data: _Bytes, header: bytes, start: int, length: int, name: str
     kind = header[156:157]
     if kind == _DIRECTORY or (kind in _REGULAR and name.endswith("/")):
         return Member(name, "directory", read)
-    return Member(name, "" if kind in _REGULAR else "no regular file", read)
+    return Member(name, "" if kind in _REGULAR else "not a regular file", read)
 
 
 def _has_valid_checksum(header: bytes) -> bool:
-    """Whether the header's own sum is right."""
     try:
         claimed = int(header[148:156].split(b"\x00")[0].strip() or b"x", 8)
     except ValueError:
@@ -358,7 +357,7 @@ def _has_valid_checksum(header: bytes) -> bool:
 
 
 def _parse_size(field: bytes) -> int:
-    """A size: octal digits, or binary where the first bit is set."""
+    """Parse a size: octal digits, or binary if the first bit is set."""
     if field[0] & 0x80:
         return int.from_bytes(bytes([field[0] & 0x7F]) + field[1:], "big")
     try:
@@ -371,7 +370,7 @@ def _parse_size(field: bytes) -> int:
 
 
 def _decode_name(field: bytes) -> str:
-    """A name, up to its first NUL."""
+    """Decode a name up to its first NUL."""
     raw = field.split(b"\x00", 1)[0]
     try:
         return raw.decode("utf-8")
@@ -380,7 +379,7 @@ def _decode_name(field: bytes) -> str:
 
 
 def _parse_pax(extra: bytes) -> dict[str, str]:
-    """The records `length key=value` of an extended header, as far as they are sound."""
+    """Return the valid records `length key=value` of an extended header."""
     records: dict[str, str] = {}
     position = 0
     while position < len(extra):

@@ -1,4 +1,4 @@
-"""Knows files that hold passwords and keys, by where they lie and by what is in them: none of them is a paper, or code."""
+"""Recognize files of passwords and keys, by path and content: none of them is a paper, or code."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SECRETS_OF = {
     "the passwords of this machine": (r"etc/(?:g?shadow-?|sudoers(?:\.d/.*)?|master\.passwd)",),
     "the keys of this program": (r"\.config/pipeline/(?:config\.yaml|seal-key)",),
 }
-"""What is kept where: ends of paths, from a stroke on."""
+"""Kinds of secrets, each with the ends of its paths."""
 _PLACES = tuple(
     (what, re.compile(rf"(?:.*/)?(?:{'|'.join(places)})", re.DOTALL)) for what, places in _SECRETS_OF.items()
 )
@@ -47,11 +47,11 @@ _STORES = (
     *(".pgpass", ".git-credentials", ".config/gcloud", ".config/google-chrome", ".config/chromium", ".config/pipeline"),
     ".local/share/keyrings",
 )
-"""By one of these a folder is known that holds keys."""
+"""Directories that mark their parent as a store of keys."""
 _MOST = 64 * 1024
-"""Of a file that is looked into: what is longer is text about keys and no file of them."""
+"""Largest file to look into: a longer one is text about keys."""
 _LEAST_SHARE = 0.5
-"""So much of a file of lines must be passwords."""
+"""Least share of lines with passwords in a file of passwords."""
 _INSIDE = (
     ("a private key", re.compile(r"\s*-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-")),
     (
@@ -82,11 +82,11 @@ _LINES = (
     ("passwords of a registry", re.compile(r"\s*//[^\s:]+/?:_(?:authToken|password|auth)\s*=\s*\S+")),
 )
 _NO_WORD = re.compile(r"\s*(?:[#;].*|\[[^\]]*\]|(?:region|output|login|account|user|machine)\b\s*[= ]\s*\S+)?\s*")
-"""Lines of such a file that are no password: comments, sections, and what stands beside one."""
+"""Lines of such a file without a password: comments, sections and their settings."""
 
 
 def credentials_at(path: str) -> str:
-    """What kind of keys or passwords a file at that place holds, also where a link leads there; empty where none is known."""
+    """Return the kind of keys or passwords in a file at that path, links followed, or an empty string."""
     for place in dict.fromkeys((os.path.abspath(path), os.path.realpath(path))):
         for what, pattern in _PLACES:
             if pattern.fullmatch(place):
@@ -95,15 +95,15 @@ def credentials_at(path: str) -> str:
 
 
 def credentials_in(data: bytes) -> str:
-    """What kind of keys or passwords a file is made of, by its content; empty where it is something else.
+    """Return the kind of keys or passwords that the bytes consist of, or an empty string.
 
     A text that shows one key among other things is none: only a file that is little else.
     """
     if len(data) > _MOST or b"\0" in data:
         return ""
     text = data.decode("utf-8", "replace").removeprefix("\ufeff")
-    if found := next((what for what, pattern in _INSIDE if pattern.match(text)), ""):
-        return found
+    if kind := next((what for what, pattern in _INSIDE if pattern.match(text)), ""):
+        return kind
     lines = [line for line in text.splitlines() if not _NO_WORD.fullmatch(line)]
     for what, pattern in _LINES:
         if lines and sum(pattern.fullmatch(line) is not None for line in lines) > _LEAST_SHARE * len(lines):
@@ -112,7 +112,7 @@ def credentials_in(data: bytes) -> str:
 
 
 def credential_store(path: str, home: str) -> str:
-    """What of keys and passwords is in a folder, or what the folder is a part of; empty where none is known."""
+    """Return the credential store that a directory contains or belongs to, or an empty string."""
     real = os.path.realpath(path)
     if what := credentials_at(real):
         return what
@@ -123,7 +123,7 @@ def credential_store(path: str, home: str) -> str:
 
 
 def why_no_source(path: str, data: bytes = b"") -> str:
-    """Why a file of the user's is not given to a model, with what to do; empty where it may be."""
+    """Return why a user's file is not given to a model, with what to do, or an empty string."""
     place, content = credentials_at(path), credentials_in(data)
     if place:
         return f"lies where {place} are kept, so it is not read; give the paper itself"

@@ -1,4 +1,4 @@
-"""Every error that the pipeline raises on purpose.
+"""Errors that the pipeline raises on purpose.
 
 PipelineError            expected: one line says what, where, whose fault, what to do next   exit 1
 ├── UsageError           the command line or a setting asks for something that is not there  exit 2
@@ -10,10 +10,10 @@ PipelineError            expected: one line says what, where, whose fault, what 
 ├── TaskBusy             another process works on this task; names it                         exit 75
 ├── PhaseError           a phase gives up, in words that its author chose
 │   ├── PhaseBug         a phase raised something else: a traceback is in the log            exit 70
-│   └── Incomplete       a phase waits for what only its user can mend, and goes on from there exit 3
-├── Rejected             a person rejected the plan                                          exit 4
-└── Paused               the run waits for somebody, or was told to stop here                exit 5
-        └── InputsChanged    a reviewer changed what was read: every phase is looked at anew, in the same run
+│   └── Incomplete       a phase waits for what only its user can fix, and continues from there exit 3
+├── Rejected             the user rejected the plan                                          exit 4
+└── Paused               the run waits for the user, or was asked to stop here                exit 5
+        └── InputsChanged    a reviewer changed what was read: every phase is checked again, in the same run
 
 Interrupted              SIGINT, SIGTERM or SIGHUP; a BaseException, so that no phase swallows it   exit 128 + signal
 """
@@ -69,7 +69,7 @@ class TaskBusy(PipelineError):
 
 
 class PhaseError(PipelineError):
-    """What a phase raises to give up. `report` holds what the final report should know all the same.
+    """A phase gives up. `report` holds what the final report should still state.
 
     `flag` is what a resume needs to get further, like `--max-output-tokens 8000`.
     """
@@ -85,7 +85,7 @@ class PhaseBug(PhaseError):
 
 
 class Incomplete(PhaseError):
-    """What is made so far is kept, and not done: a hook that is broken, say. `stop_reason`, in one word, is for files."""
+    """Work that is kept but not finished, because of a broken hook, say. `stop_reason`, in one word, is for files."""
 
     exit_code = 3
 

@@ -1,4 +1,4 @@
-"""The ground floor of the disk: durable writes, digests, and reads that no planted file can trap."""
+"""Durable writes, digests, and reads that no planted file can trap."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from pipeline.base.safe_tree import NotRegularError, open_regular, refuse_linked
 LARGEST_DOCUMENT = 256 * 1024 * 1024
 _RENAME_TRIES = 100
 _FEW = 8
-"""So many files are synced one by one; more, with all of their file system."""
+"""Most files to sync one by one; more are synced with all of their file system."""
 DISK_FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
 PROCESS_SHORT = frozenset((errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM))
 """No descriptors, processes or memory left."""
 MACHINE_SHORT = DISK_FULL | PROCESS_SHORT | {errno.EIO, errno.EROFS, errno.ESTALE}
-"""What no program is at fault for: no room, descriptors, processes or memory left, or a disk that fails."""
+"""Errors of the machine: no room, descriptors, processes or memory left, or a failing disk."""
 
 
 def sha256(data: bytes) -> str:
-    """The digest that stands for a document's content everywhere."""
+    """Return the digest that identifies a document's content."""
     return hashlib.sha256(data).hexdigest()
 
 
 def read_bytes(path: str, *, limit: int = LARGEST_DOCUMENT) -> bytes:
-    """The whole of a regular file. Links, pipes, devices and folders are refused at once, never waited for."""
+    """Read a regular file whole. Links, pipes, devices and folders are refused at once, never waited for."""
     try:
         descriptor = open_regular(path)
     except ValueError as error:
@@ -51,12 +51,12 @@ def read_bytes(path: str, *, limit: int = LARGEST_DOCUMENT) -> bytes:
 
 
 def write_durable(path: str, data: bytes, *, rights: int = 0o644) -> None:
-    """Replaces a file as one step: after a crash at any point it is the old one or the new one, whole."""
+    """Replace a file as one step: after a crash at any point it is the old one or the new one, whole."""
     write_all_durable({path: data}, rights=rights)
 
 
 def write_all_durable(contents: Mapping[str, bytes], *, rights: int = 0o644) -> None:
-    """Replaces several files, each as one step, and each folder's names made durable once, at the end."""
+    """Replace several files, each as one step, and each folder's names made durable once, at the end."""
     path = ""
     try:
         # one by one, each is a commit of the disk's journal (decision 280)
@@ -79,7 +79,7 @@ def write_all_durable(contents: Mapping[str, bytes], *, rights: int = 0o644) -> 
 
 
 def write_without_sync(path: str, data: bytes, *, content: bool = False) -> None:
-    """The same without waiting for the disk: for what a power cut may take, because it can be had again.
+    """Write a file without waiting for the disk, if a power cut may take it because it can be made again.
 
     `content`: that is waited for, and the name is not; sync_directory makes many names durable at once.
     """
@@ -92,7 +92,7 @@ def write_without_sync(path: str, data: bytes, *, content: bool = False) -> None
 
 
 def replace_file(source: str, target: str, *, folder: int | None = None) -> None:
-    """Renames over what is there; `folder` is the open folder that both names are in. Raises OSError."""
+    """Rename over an existing file; `folder` is the open folder of both names. Raises OSError."""
     for tries_left in reversed(range(_RENAME_TRIES)):
         try:
             if folder is None:
@@ -115,7 +115,7 @@ def sync_directory(path: str) -> None:
 
 
 def sync_tree(path: str) -> None:
-    """Makes a folder durable with all in it: in one call where the system has one, else file by file. Raises StorageError."""
+    """Make a folder durable with all in it: in one call where the system has one, else file by file. Raises StorageError."""
     place = path
     try:
         if sync_file_system(path):
@@ -129,7 +129,7 @@ def sync_tree(path: str) -> None:
 
 
 def sync_file_system(path: str) -> bool:
-    """Makes durable all that was written to the file system of a folder. False where there is no such call. Raises OSError."""
+    """Make durable all that was written to the file system of a folder. False where there is no such call. Raises OSError."""
     import ctypes  # few commands sync a whole tree, and every one imports this module
 
     call = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
@@ -147,7 +147,7 @@ def sync_file_system(path: str) -> bool:
 
 
 def make_directory(path: str) -> None:
-    """Makes a folder (its parent is there already), durably. One that is there is left alone; a link is refused."""
+    """Make a folder (its parent is there already), durably. One that is there is left alone; a link is refused."""
     try:
         refuse_linked_directory(os.path.dirname(path))
         os.mkdir(path)
@@ -160,7 +160,7 @@ def make_directory(path: str) -> None:
 
 
 def set_aside(path: str) -> str:
-    """Renames a file or folder to `<path>.prev`, `.prev2`, … and returns that name: what was made is kept.
+    """Rename a file or folder to `<path>.prev`, `.prev2`, … and return that name.
 
     One that is not there is fine.
     """
@@ -176,7 +176,7 @@ def set_aside(path: str) -> str:
 
 
 def next_aside(path: str) -> str:
-    """The first of `<path>.prev`, `.prev2`, … that is free."""
+    """Return the first free name of `<path>.prev`, `.prev2`, …."""
     target, number = f"{path}.prev", 2
     while os.path.lexists(target):
         target, number = f"{path}.prev{number}", number + 1
@@ -184,13 +184,13 @@ def next_aside(path: str) -> str:
 
 
 def temporary_name(path: str) -> str:
-    """Where a file is written before it gets its name. One writer a task, so one name a file is enough."""
+    """Return the temporary name of a file during a write. One writer a task, so one name a file is enough."""
     folder, name = os.path.split(path)
     return os.path.join(folder, f".{name}.tmp")
 
 
 def sweep_temporary_files(folder: str) -> None:
-    """Removes what a killed writer left beside its documents."""
+    """Remove what a killed writer left beside its documents."""
     try:
         refuse_linked_directory(folder)
         with os.scandir(folder) as entries:
@@ -212,31 +212,31 @@ def storage_error(verb: str, path: str, error: OSError) -> StorageError:
 
 
 def describe_room(path: str) -> str:
-    """How many bytes are free where a file was to be written, in words."""
+    """Describe how many bytes are free at a path."""
     folder = path
     while not os.path.isdir(folder) and os.path.dirname(folder) != folder:
         folder = os.path.dirname(folder)
     try:
         status = os.statvfs(folder)
     except OSError:
-        return "nobody can say how much room is left there"
+        return "how much room is left there is not known"
     return f"{status.f_bavail * status.f_frsize:,} bytes and {status.f_favail:,} files are free in {folder}"
 
 
 @contextmanager
 def telling_room(path: str, needed: int) -> Iterator[None]:
-    """Inside, a disk that is full is told with the bytes that are free at a path, and those that the work may need."""
+    """Add the free and the needed bytes at a path to the error of a full disk."""
     try:
         yield
     except StorageError as error:
         if error.code not in DISK_FULL:
             raise
-        told = f"{error}; {describe_room(path)}, and up to {needed:,} bytes are needed"
-        raise StorageError(told, code=error.code) from error
+        message = f"{error}; {describe_room(path)}, and up to {needed:,} bytes are needed"
+        raise StorageError(message, code=error.code) from error
 
 
 def why_others_may_write(path: str) -> str:
-    """Why what a file of the user's says may be somebody else's word, with what to type; empty where it is his alone."""
+    """Return why other users may have written a user's file, with what to type, or an empty string."""
     for place in (os.path.dirname(path), path):
         try:
             status = os.stat(place)
@@ -248,7 +248,7 @@ def why_others_may_write(path: str) -> str:
 
             if foreign:
                 return f"{place} belongs to another user ({status.st_uid}); type: chown {os.geteuid()} {quote(place)}"
-            return f"everybody may write to {place}; type: chmod o-w {quote(place)}"
+            return f"all users may write to {place}; type: chmod o-w {quote(place)}"
     return ""
 
 

@@ -1,6 +1,6 @@
-"""Bytes to values and back, for the formats of documents: JSON, and Markdown with front matter; YAML is in plain_yaml.
+"""Parse and write documents: JSON, and Markdown with front matter; YAML is in plain_yaml.
 
-Everything here may come from a stranger: each parser has caps, and one kind of error (FormatError, with line and column).
+The input is untrusted: each parser has caps, and one kind of error (FormatError, with line and column).
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class Markdown(NamedTuple):
 
     @property
     def body_start(self) -> int:
-        """Where the text after the front matter begins."""
+        """Offset of the text after the front matter."""
         return self.text.index("\n" + _FENCE, len(_FENCE) - 1) + len(_FENCE) + 1
 
 
 def parse_json(data: bytes, *, strict: bool = True) -> Any:
-    """Strict JSON (RFC 8259): no NaN, no duplicate keys, no lone surrogates. How deep it may go is for the schema.
+    """Parse strict JSON (RFC 8259): no NaN, no duplicate keys, no lone surrogates. The schema limits its depth.
 
     With `strict=False` a text in it may hold line breaks and tabs as they are, as models write them.
     """
@@ -53,7 +53,7 @@ def parse_json(data: bytes, *, strict: bool = True) -> Any:
 
 
 def dump_json(value: Any) -> bytes:
-    """The bytes of a JSON document, made to be read and compared by line: a field a line, and in a list or table a row a line."""
+    """Return a JSON document for reading and comparing by line: a field a line, in a list or table a row a line."""
     try:
         return (_json_lines(value) + "\n").encode("utf-8")
     except (ValueError, TypeError, RecursionError) as error:
@@ -61,7 +61,7 @@ def dump_json(value: Any) -> bytes:
 
 
 def dump_json_line(value: Any) -> bytes:
-    """A value as one line of a .jsonl file, without its line end."""
+    """Return a value as one line of a .jsonl file, without its line end."""
     try:
         return _encode(value).encode("utf-8")
     except (ValueError, TypeError, RecursionError) as error:
@@ -69,7 +69,7 @@ def dump_json_line(value: Any) -> bytes:
 
 
 def parse_markdown(data: bytes) -> Markdown:
-    """Markdown that begins with YAML front matter between two `---` lines."""
+    """Parse Markdown that begins with YAML front matter between two `---` lines."""
     text = _decode_utf8(data)
     end = text.find("\n" + _FENCE, len(_FENCE) - 1)
     if not text.startswith(_FENCE) or end < 0:
@@ -84,7 +84,7 @@ def parse_markdown(data: bytes) -> Markdown:
 
 
 def compose_markdown(front: Mapping[str, Any], body: str) -> Markdown:
-    """A Markdown document from its two parts."""
+    """Return a Markdown document from its two parts."""
     return Markdown(_FENCE + dump_yaml(dict(front)).decode("utf-8") + _FENCE + body, front)
 
 
@@ -93,7 +93,7 @@ def _json_lines(value: Any, depth: int = 0) -> str:
     pad = "  " * (depth + 1)
     if depth < _JSON_LEVELS and isinstance(value, dict) and value:
         if not all(isinstance(key, str) for key in value):
-            raise TypeError("every key must be a text")
+            raise TypeError("every key must be a string")
         rows = [f"{pad}{_encode(key)}: {_json_lines(child, depth + 1)}" for key, child in value.items()]
         return "{\n" + ",\n".join(rows) + "\n" + "  " * depth + "}"
     if depth < _JSON_LEVELS and isinstance(value, list) and value:
@@ -118,7 +118,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
-                raise ValueError(f"the key {name[:80]!r} stands twice in one object")
+                raise ValueError(f"the key {name[:80]!r} appears twice in one object")
             seen.add(name)
     return value
 

@@ -1,4 +1,4 @@
-"""Files of one JSON object a line, as journals, ledgers and recordings are."""
+"""Read and append files of one JSON object a line, like journals, ledgers and recordings."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Row = dict[str, Any]
 
 
 def read_rows(path: str, fits: Callable[[Row], bool], what: str, cure: str) -> list[Row]:
-    """Every row of such a file; none where there is no file. Raises PhaseError, naming the line, for one that is no `what`."""
-    return [row for _, row in _iterate_lines(path, fits, what, cure)] if os.path.exists(path) else []
+    """Return every row of a file, or none without a file. Raises PhaseError with the line number for an invalid row."""
+    return [value for _, value in _iterate_lines(path, fits, what, cure)] if os.path.exists(path) else []
 
 
 def read_whole_lines(path: str, fits: Callable[[Row], bool], what: str, cure: str) -> list[tuple[bytes, Row]]:
-    """The same of a file that may be growing, each row with its line: one that has no end yet is left out."""
+    """Return each row of a growing file with its line, without an unfinished last line."""
     return list(_iterate_lines(path, fits, what, cure, last=-1)) if os.path.lexists(path) else []
 
 
 def append_row(path: str, row: Mapping[str, Any], *, durable: bool = True) -> None:
-    """Adds a row, its keys in their order, so that what is read back is what was written.
+    """Add a row, its keys in their order, so that what is read back is what was written.
 
     A durable one is on the disk when this returns, and so are those before it; any other survives a kill.
     """
@@ -35,7 +35,7 @@ def append_row(path: str, row: Mapping[str, Any], *, durable: bool = True) -> No
 
 
 def row_line(row: Mapping[str, Any]) -> bytes:
-    """A row as bytes, without its line end."""
+    """Return a row as bytes, without its line end."""
     return json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
@@ -45,24 +45,24 @@ def _iterate_lines(
     for number, line in enumerate(read_bytes(path).split(b"\n")[:last], 1):
         if line.strip():
             try:
-                row = parse_json(line, strict=False)
+                value = parse_json(line, strict=False)
             except FormatError as error:
                 raise PhaseError(f"{path}, line {number}: {error}; {cure}") from error
-            if not isinstance(row, dict) or not fits(row):
+            if not isinstance(value, dict) or not fits(value):
                 raise PhaseError(f"{path}, line {number}: not {what}; {cure}")
-            yield line, row
+            yield line, value
 
 
 _TAIL = 4096
 
 
 def append_durable(path: str, line: bytes) -> None:
-    """Adds one line and returns when it is on the disk. A line that does not fit is taken back whole."""
+    """Add one line and return when it is on the disk. A line that does not fit is taken back whole."""
     _append_line(path, line, sync=True)
 
 
 def append_without_sync(path: str, line: bytes) -> None:
-    """The same without waiting for the disk: what a power cut may take, because it can be had again."""
+    """Append a line without waiting for the disk, if a power cut may take it because it can be made again."""
     _append_line(path, line, sync=False)
 
 
@@ -87,12 +87,12 @@ def _append_line(path: str, line: bytes, *, sync: bool) -> None:
 
 
 def drop_torn_tail(path: str) -> None:
-    """Cuts a last line that a crash left without its end, where nobody was ever told of what it says."""
+    """Cut off an unfinished last line, which a crash left before its content was announced."""
     repair_tail(path, keep=False)
 
 
 def repair_tail(path: str, *, keep: bool = True) -> bytes:
-    """Cuts a last line that a crash left without its end, keeps it in `<path>.corrupt`, and returns it.
+    """Cut a last line that a crash left without its end, keep it in `<path>.corrupt`, and return it.
 
     Reads no more of the file than its last line, however long the file is.
     """
@@ -119,7 +119,7 @@ def repair_tail(path: str, *, keep: bool = True) -> bytes:
 
 
 def last_line(descriptor: int, size: int) -> bytes:
-    """The last line of an open file of that size, with its line end if it has one."""
+    """Return the last line of an open file of that size, with its line end if it has one."""
     block = _TAIL
     while True:
         start = max(0, size - block)

@@ -1,7 +1,7 @@
-"""An exclusive file that names who works here, for directories that several machines share, and where the kernel has no locks.
+"""Exclusive lease files, for directories that several machines share and where the kernel has no locks.
 
-Nobody takes it back from a process that died: so its holder touches it every few seconds, and one that was not touched for a
-minute is taken over. Clocks of machines are never compared: how old it is, is told by a file that is made beside it.
+A dead process cannot release its lease. So its holder touches it every few seconds, and one that was not touched for a
+minute is taken over. Clocks of machines are never compared: the age is measured by a file that is made next to it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 BEAT, STALE = 10.0, 60.0
 """Seconds between two signs of life, and without one, until a holder on another machine counts as dead."""
 NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
-"""What flock says of a file system that has none."""
+"""Errors of flock on a file system without locks."""
 _SETTLE, _AGAIN, _UNWRITTEN = 0.2, 0.02, 2.0
 _FOREVER = 1e9
 _LARGEST = 4096
@@ -41,28 +41,27 @@ Holder = Mapping[str, object]
 
 
 class Claim(NamedTuple):
-    """What came of asking for a lease."""
+    """Result of a request for a lease."""
 
     mine: bool
     holder: Holder
-    """Who has it; where it is mine, who had it and died: empty for nobody."""
+    """Current holder, or the dead one that it was taken over from; empty for none."""
     silent: float = 0.0
     """Seconds since that holder's last sign of life."""
 
 
 def describe_holder(content: Holder) -> str:
-    """A holder in words."""
     pid, host, started = content.get("pid", "unknown"), content.get("host", "this machine"), content.get("started", "?")
     return f"process {pid} on {host} since {started}"
 
 
 def new_attempt() -> str:
-    """A name for one holding of a lease, which no other has."""
+    """Return a unique name for one holding of a lease."""
     return uuid.uuid4().hex
 
 
 def own_record(attempt: str) -> str:
-    """What a lease of this process says."""
+    """Return the content of a lease of this process."""
     return json.dumps(
         {
             "pid": os.getpid(),
@@ -77,7 +76,7 @@ def own_record(attempt: str) -> str:
 
 
 def parse_record(data: bytes) -> Holder:
-    """What stands in a lock or lease; `{"pid": "unknown"}` for what nobody can read, and empty for nothing."""
+    """Parse the content of a lock or lease: `{"pid": "unknown"}` if it is unreadable, empty if there is none."""
     try:
         value = parse_json(data) if data.strip() else {}
     except FormatError:
@@ -86,7 +85,7 @@ def parse_record(data: bytes) -> Holder:
 
 
 def boot_id() -> str:
-    """Names this machine since it was started; "unknown" where there is no such name."""
+    """Name this machine since it was started; "unknown" where there is no such name."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             return file.read().strip()
@@ -95,32 +94,32 @@ def boot_id() -> str:
 
 
 def claim_lease(path: str, attempt: str, *, alone: bool) -> Claim:
-    """Asks for the lease. `alone`: a lock of the kernel keeps all others of this machine away. Raises OSError, StorageError."""
-    found = Claim(False, {"pid": "unknown"})
+    """Ask for the lease. `alone`: a lock of the kernel keeps all others of this machine away. Raises OSError, StorageError."""
+    claim = Claim(False, {"pid": "unknown"})
     for _ in range(_TRIES):
         if _make_lease(path, attempt):
             return Claim(True, {})
         seen = look_at_lease(path, alone=alone)
         if seen is None:  # it was given back in between
             continue
-        found, is_gone = seen
-        if alone and "boot" not in found.holder:  # another machine is making it, or a power cut left it without words
-            if found.silent < _UNWRITTEN:
+        claim, is_gone = seen
+        if alone and "boot" not in claim.holder:  # another machine is making it, or a power cut left it without words
+            if claim.silent < _UNWRITTEN:
                 time.sleep(_UNWRITTEN / 4)
                 continue
             is_gone = True
         if not is_gone:
-            return found
-        _replace_lease(path, attempt, found.holder)
-        if not alone or found.silent > STALE:  # others may have seen the same: the last one has it
+            return claim
+        _replace_lease(path, attempt, claim.holder)
+        if not alone or claim.silent > STALE:  # others may have seen the same: the last one has it
             time.sleep(_SETTLE)
         if has_lease(path, attempt):
-            return found._replace(mine=True)
-    return found
+            return claim._replace(mine=True)
+    return claim
 
 
 def look_at_lease(path: str, *, alone: bool) -> tuple[Claim, bool] | None:
-    """Who has the lease, and whether that holder is gone; None where nobody has it. Raises OSError, StorageError."""
+    """Return the claim on a lease and whether its holder is gone, or None if it is free. Raises OSError, StorageError."""
     try:
         descriptor = open_regular(path)
     except FileNotFoundError:
@@ -141,7 +140,7 @@ def has_lease(path: str, attempt: str) -> bool:
 
 @contextmanager
 def keep_lease(path: str, attempt: str) -> Iterator[None]:
-    """Inside, a thread gives the signs of life of a lease that was claimed; in the end it is given back. Raises StorageError."""
+    """Keep a claimed lease alive from a thread, and release it at the end. Raises StorageError."""
     # imported here: only who holds a lease needs them
     import threading
 
@@ -160,7 +159,7 @@ def keep_lease(path: str, attempt: str) -> Iterator[None]:
 
 @contextmanager
 def lock_descriptor(descriptor: int, path: str, seconds: float | None = None) -> Iterator[bool]:
-    """Inside, this process alone has the lock of an open file; False where another still had it after so many seconds.
+    """Lock an open file for this process alone; False if another process still has it after so many seconds.
 
     `path` is the file's. Where its file system has no locks, a lease beside it keeps others away. Raises StorageError.
     """
@@ -180,7 +179,7 @@ def lock_descriptor(descriptor: int, path: str, seconds: float | None = None) ->
 
 
 def _try_lock(descriptor: int, how: int, lease: str, attempt: str) -> str:
-    """By what the lock was had: "kernel" or "lease"; empty where another has it."""
+    """Return the kind of lock obtained: "kernel" or "lease"; empty if another process has it."""
     try:
         fcntl.flock(descriptor, how)
     except BlockingIOError:
@@ -204,7 +203,7 @@ def _read_lease(path: str) -> Holder:
 
 
 def _make_lease(path: str, attempt: str) -> bool:
-    """Makes the file; False where there is one."""
+    """Make the file; False where there is one."""
     try:
         descriptor = open_regular(path, flags=_NEW)
     except FileExistsError:
@@ -221,7 +220,7 @@ def _make_lease(path: str, attempt: str) -> bool:
 
 
 def _replace_lease(path: str, attempt: str, before: Holder) -> None:
-    """Puts ours in the place of a dead holder's, if it is still there."""
+    """Put ours in the place of a dead holder's, if it is still there."""
     beside = f"{path}.{attempt}.tmp"
     try:
         if _make_lease(beside, attempt) and _read_lease(path) == before:
@@ -232,7 +231,7 @@ def _replace_lease(path: str, attempt: str, before: Holder) -> None:
 
 
 def _time_there(path: str) -> float:
-    """What time it is by the clock of the file system: on one of several machines that is another one's."""
+    """Return the time by the clock of the file system, which may be another machine's."""
     beside = f"{path}.{new_attempt()}.tmp"
     try:
         descriptor = open_regular(beside, flags=_NEW)
@@ -246,7 +245,7 @@ def _time_there(path: str) -> float:
 
 
 def _is_gone(content: Holder, silent: float, *, alone: bool) -> bool:
-    """Whether the holder surely ended: by the kernel, by the process, by a start of the machine since, or by its silence."""
+    """Return whether the holder has surely ended: by the kernel, its process, a restart of the machine, or its silence."""
     own, host = boot_id(), content.get("host") == socket.gethostname()
     if content.get("boot") == own if own != "unknown" else host:
         if alone:
@@ -272,7 +271,7 @@ def _is_alive(content: Holder) -> bool:
 
 
 def _birth_of(pid: int) -> str:
-    """When a process was started, in the kernel's ticks; empty where that is not told."""
+    """Return when a process was started, in the kernel's ticks, or an empty string."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             return file.read().rpartition(")")[2].split()[19]
@@ -281,7 +280,7 @@ def _birth_of(pid: int) -> str:
 
 
 def _number_space() -> str:
-    """Within which processes are numbered: containers of one machine each have their own."""
+    """Return the name space of process ids: containers of one machine each have their own."""
     try:
         return os.readlink("/proc/self/ns/pid")
     except OSError:

@@ -1,4 +1,4 @@
-"""One log a task: logs/system.jsonl, one JSON object a line; beside it, what models say while they say it (words.jsonl).
+"""Write one log a task: logs/system.jsonl, one JSON object a line; next to it the live words of models (words.jsonl).
 
 The machine tells what it does with `log_event`, which needs no library. The work of the phases logs with loguru:
 
@@ -33,7 +33,7 @@ Echo = Callable[[str, str], None]
 """Shows a line of the log, by its level and its message, to the person who watches."""
 WORDS = "words.jsonl"
 _MOST_WORDS = 8 * 1024 * 1024
-"""In bytes: then the file begins anew. The journals hold every reply."""
+"""Largest file in bytes, after which it starts again. The journals hold every reply."""
 _LOOK_BACK = 100
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT
 _WARNING = 30
@@ -60,7 +60,7 @@ class TaskLog:
             raise storage_error("log to", path, error) from error
 
     def write(self, level: str, message: str, **fields: Any) -> None:
-        """Appends one line. A log that cannot be written never ends a run: the documents hold what counts."""
+        """Append one line. A log that cannot be written never ends a run: the documents hold what counts."""
         if self._echo:
             self._echo(level, message)
         self._sequence += 1
@@ -74,7 +74,7 @@ class TaskLog:
             os.write(self._descriptor, data + b"\n")
 
     def show_words(self, who: str, text: str) -> None:
-        """Shows words of a model to whoever watches, here or in another terminal. They are in the way of no run."""
+        """Show words of a model here or in another terminal, without holding up the run."""
         if self._echo:
             self._echo(who, f"| {text}")
         with suppress(OSError), self._opening:
@@ -92,7 +92,7 @@ class TaskLog:
 
 @contextmanager
 def task_log(path: str, *, echo: Echo | None = None) -> Iterator[TaskLog]:
-    """Inside, everything that is logged goes to this file, and to `echo`."""
+    """Log everything inside to this file, and to `echo`."""
     log = TaskLog(path, echo=echo)
     token = _current.set(log)
     if "loguru" in sys.modules:  # a phase of the user's own may have imported it by itself
@@ -105,21 +105,21 @@ def task_log(path: str, *, echo: Echo | None = None) -> Iterator[TaskLog]:
 
 
 def log_event(message: str, *, level: str = "INFO", **fields: Any) -> None:
-    """Adds a line to the log of the task that is at work; outside a task it goes nowhere."""
+    """Add a line to the log of the task that is at work; outside a task it goes nowhere."""
     log = _current.get()
     if log:
         log.write(level, message, **fields)
 
 
 def show_words(who: str, text: str) -> None:
-    """Shows a line that a model says, where the log of a task is open; outside a task it goes nowhere."""
+    """Show a line that a model says, where the log of a task is open; outside a task it goes nowhere."""
     log = _current.get()
     if log:
         log.show_words(who, text)
 
 
 def utc_timestamp(seconds: float | None = None) -> str:
-    """UTC, ISO 8601, to the millisecond."""
+    """Return a time in UTC, ISO 8601, to the millisecond."""
     moment = time.time() if seconds is None else seconds
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment)) + f".{int(moment * 1000) % 1000:03d}Z"
 
@@ -129,7 +129,7 @@ class _LazyLogger:
 
     def __getattr__(self, name: str) -> Any:
         if name in _FOR_A_TASK and _current.get() is None:
-            return _ignore  # a worker, or a command that makes no task: nobody would see the line
+            return _ignore  # a worker, or a command without a task: the line would be lost
         import loguru  # late: 45 ms, which toy phases and commands that only look never pay
 
         _send_to_task_logs()
@@ -147,7 +147,7 @@ else:
 
 
 def _send_to_task_logs() -> None:
-    """Makes loguru, which was imported, write to the log of the task that is at work."""
+    """Make loguru, which was imported, write to the log of the task that is at work."""
     from loguru import logger as real  # late: 45 ms, see above
 
     with _configuring:
@@ -172,7 +172,7 @@ def _write_record(message: Any) -> None:
 
 
 def _last_sequence(descriptor: int, size: int, last: bytes) -> int:
-    """The number of the last line that has one; a torn line has none, so the one before it is asked."""
+    """Return the number of the last complete line, also before a torn one."""
     for _ in range(_LOOK_BACK):
         try:
             return int(json.loads(last)["seq"])

@@ -1,7 +1,7 @@
-"""YAML that says no more than JSON can: mappings with text keys, lists, texts, numbers, true, false and null.
+"""Read and write YAML restricted to JSON's values: mappings with string keys, lists, strings, numbers, true, false, null.
 
-The text may be a stranger's. libyaml gives a stream of events, which cannot overflow anything; the values are built here.
-So there is no tag, no alias, no date and no surprise: `off` is a text, and so is `2026-01-31`.
+The text is untrusted. libyaml gives a stream of events, which cannot overflow anything; the values are built here.
+So there is no tag, no alias, no date and no surprise: `off` is a string, and so is `2026-01-31`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ DEEPEST = 64
 LARGEST = 4 * 1024 * 1024
 MOST_VALUES = 300_000
 """A plan of a hundred pages has some 20,000."""
-_WIDTH = 86
+_WIDTH, _LONGEST_FIELD = 120, 70
 _IDENTIFIER = re.compile(r"[A-Z][0-9]{1,5}")
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 # What the dumper leaves unquoted must be read as a text: these are its own spellings of a number with a fraction.
@@ -26,17 +26,17 @@ _Path = tuple[str | int, ...]
 
 
 def parse_yaml(data: bytes) -> Any:
-    """The value of one YAML document. Raises FormatError, with line and column."""
+    """Parse one YAML document. Raises FormatError, with line and column."""
     return _YamlBuilder(data, with_places=False).value
 
 
 def locate_yaml(data: bytes, path: Sequence[str | int]) -> _Place:
-    """Line and column, from 1, of the value at a path in YAML that parses; (0, 0) where the path leads nowhere."""
+    """Return line and column, from 1, of the value at a path in valid YAML; (0, 0) if there is none."""
     return _YamlBuilder(data, with_places=True).places.get(tuple(path), (0, 0))
 
 
 def dump_yaml(value: Any) -> bytes:
-    """The bytes of a YAML document: keys in the order given, letters as they are. Raises FormatError."""
+    """Return a YAML document: keys in the given order, letters unescaped. Raises FormatError."""
     import yaml  # late: 15 ms, and most commands read and write no YAML
 
     class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
@@ -50,7 +50,15 @@ def dump_yaml(value: Any) -> bytes:
             )
             return super().represent_sequence(tag, sequence, flow_style=short)
 
-    # decision 39: a line a field, and an empty line between entries: a person reads it from top to bottom.
+        def represent_mapping(self, tag: str, mapping: Any, flow_style: bool | None = None) -> Any:
+            fields = list(mapping.values())
+            is_flat = mapping is not value and not any(isinstance(field, (list, dict)) for field in fields)
+            lengths = [len(str(field)) for field in fields]
+            is_short = is_flat and max(lengths, default=0) <= _LONGEST_FIELD and sum(lengths) <= _WIDTH - 20
+            return super().represent_mapping(tag, mapping, flow_style=is_short)
+
+    # decision 39: a line a field, and an empty line between entries: a person reads it from top to bottom; what fits on a line
+    # with all its fields is one line, or the figures of a paper's tables are most of a plan.
     form: dict[str, Any] = {"allow_unicode": True, "width": _WIDTH, "encoding": "utf-8", "default_flow_style": False}
     try:
         return _space_out(bytes(yaml.dump(value, Dumper=Dumper, sort_keys=False, **form)))
@@ -59,14 +67,14 @@ def dump_yaml(value: Any) -> bytes:
 
 
 def _space_out(data: bytes) -> bytes:
-    """An empty line before each key of the document and each entry of its lists.
+    """Insert an empty line before each key of the document and each entry of its lists.
 
     Texts that go on over lines are indented, so what begins a line is always a key or an entry.
     """
     lines = data.split(b"\n")
     spaced: list[bytes] = []
     for line, following in zip(lines, [*lines[1:], b""], strict=True):
-        is_entry = line.startswith(b"- ") and following.startswith(b"  ")
+        is_entry = line.startswith(b"- ") and not line.startswith(b"- {") and following.startswith(b"  ")
         is_key = bool(line) and not line.startswith((b" ", b"-")) and (following.startswith((b" ", b"- ")))
         if spaced and (is_entry or is_key) and spaced[-1]:
             spaced.append(b"")
@@ -125,9 +133,9 @@ class _YamlBuilder:
             if kind == "ScalarEvent" and event.tag and not any(event.implicit):
                 raise _error_at("tags are not allowed", event)
             if kind != "ScalarEvent" or event.anchor:
-                raise _error_at("a key must be a plain text", event)
+                raise _error_at("a key must be a plain string", event)
             if event.value in value:
-                raise _error_at(f"the key {event.value[:80]!r} stands twice in one mapping", event)
+                raise _error_at(f"the key {event.value[:80]!r} appears twice in one mapping", event)
             value[event.value] = self._build(next(self._events), (*path, event.value))
         return value
 
@@ -154,7 +162,7 @@ def _parse_events(text: str) -> Iterator[Any]:
 
 
 def _parse_scalar(event: Any) -> Any:
-    """A quoted scalar is a text. A plain one is a number, true, false or null where it looks exactly so."""
+    """Parse a scalar: a quoted one is a string, a plain one a number, true, false or null only if it looks exactly so."""
     text: str = event.value
     if not event.implicit[0] or event.style in ("'", '"', "|", ">"):
         return text

@@ -1,4 +1,4 @@
-"""Open, read, write and walk in places that others can write: no link leads out, no pipe is waited for, no device is read.
+"""Open, read, write and walk in directories that others can write: no link leads out, no pipe blocks, no device is read.
 
 `open_regular` is the one opener of the program. Below a directory that changes meanwhile (a workspace, fetched code, a directory
 of the user), it takes names in open directories: no path is resolved as a whole, because any part of it may have become a link.
@@ -34,7 +34,7 @@ class NotRegularError(OSError):
 
 # decision 146
 class WalkedEntry(NamedTuple):
-    """What walk_tree met. It is of use only until the next one is asked for."""
+    """An entry of walk_tree, valid until the next one is requested."""
 
     path: str
     directory: int
@@ -54,12 +54,12 @@ class WalkedEntry(NamedTuple):
         return self.entry.is_file(follow_symlinks=False)
 
     def status(self) -> os.stat_result:
-        """Its own status, not that of what a link leads to. Raises OSError when it is gone by now."""
+        """Return its own status, not that of a link's target. Raises OSError if it is gone."""
         return self.entry.stat(follow_symlinks=False)
 
 
 def open_one(name: str, directory: int | None) -> int:
-    """Opens a directory by its name in an open one. Raises OSError, also for a link."""
+    """Open a directory by its name in an open one. Raises OSError, also for a link."""
     return os.open(name, _DIRECTORY, dir_fd=directory)
 
 
@@ -67,7 +67,7 @@ def open_one(name: str, directory: int | None) -> int:
 def open_directory(
     root: str | int, parts: Sequence[str] = (), *, make: Maker | None = None, opener: Opener = open_one
 ) -> Iterator[int]:
-    """An open directory below the root; `make` makes what is not there. Raises OSError, also for a link or `..` on the way."""
+    """Yield an open directory below the root; `make` creates missing ones. Raises OSError, also for a link or `..`."""
     if any(part in ("", ".", "..") for part in parts):
         raise OSError(errno.EINVAL, "a path that leads out", "/".join(parts))
     current = os.dup(root) if isinstance(root, int) else opener(root, None)
@@ -90,7 +90,7 @@ def walk_tree(
     enters: Callable[[str], bool] = lambda path: True,
     opener: Opener = open_one,
 ) -> Iterator[WalkedEntry]:
-    """Everything below a directory, in the order of names, each directory before what is in it. Raises OSError.
+    """Yield everything below a directory, sorted by name, each directory before its content. Raises OSError.
 
     `enters` says by its path whether a directory is looked into.
     """
@@ -101,10 +101,10 @@ def walk_tree(
 def walk_files(
     root: str | int, *, deepest: int = DEEPEST, skip: Callable[[str], bool] = lambda name: False
 ) -> Iterator[WalkedEntry]:
-    """Everything below a directory that is no directory to look into. What has a name to skip is left out with all below it."""
-    for found in walk_tree(root, deepest=deepest, enters=lambda path: not skip(path.rpartition("/")[2])):
-        if not found.is_entered and not skip(found.name):
-            yield found
+    """Yield every entry below a directory that is not a directory itself, except names that `skip` accepts."""
+    for entry in walk_tree(root, deepest=deepest, enters=lambda path: not skip(path.rpartition("/")[2])):
+        if not entry.is_entered and not skip(entry.name):
+            yield entry
 
 
 def open_regular(name: str, directory: int | None = None, *, flags: int = os.O_RDONLY, mode: int = _NEW_MODE) -> int:
@@ -163,14 +163,14 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 
 def read_at_most(descriptor: int, most: int) -> bytes | None:
-    """All of an open file, which is closed; None where there is more than that."""
+    """Read and close an open file; None if it is larger than that."""
     with os.fdopen(descriptor, "rb") as file:
         data = file.read(most + 1) if os.fstat(descriptor).st_size <= most else None
     return data if data is not None and len(data) <= most else None
 
 
 def read_beneath(root: str | int, path: str, most: int) -> bytes:
-    """A regular file below the root, of at most so many bytes. Raises OSError."""
+    """Read a regular file below the root, of at most so many bytes. Raises OSError."""
     *parts, name = path.split("/")
     with open_directory(root, parts) as directory:
         try:
@@ -183,7 +183,7 @@ def read_beneath(root: str | int, path: str, most: int) -> bytes:
 
 
 def write_beneath(root: int, path: str, data: bytes) -> None:
-    """A new file, not yet durable, that is not to be run. Raises OSError, also where something is there."""
+    """Write a new, non-executable file that is not yet durable. Raises OSError, also if something is there."""
     *parts, name = path.split("/")
     with open_directory(root, parts, make=make_in) as directory:
         write_new(name, data, directory, mode=_NEW_MODE)
@@ -192,7 +192,7 @@ def write_beneath(root: int, path: str, data: bytes) -> None:
 def write_new(
     name: str, data: bytes, directory: int, *, mode: int | None = None, mtime_ns: int | None = None, sync: bool = False
 ) -> None:
-    """Makes a new file; without `mode`, with the permissions of any new one. Raises OSError, also where something is there."""
+    """Make a new file; without `mode`, with the permissions of any new one. Raises OSError, also where something is there."""
     with create_new(name, directory, _NEW_MODE if mode is None else 0o600) as descriptor:
         write_all(descriptor, data)
         if mode is not None:
@@ -205,7 +205,7 @@ def write_new(
 
 @contextmanager
 def create_new(name: str, directory: int, mode: int = _NEW_MODE) -> Iterator[int]:
-    """A new file, open to be written. Raises OSError, also where something is there."""
+    """Yield a new file that is open for writing. Raises OSError, also if something is there."""
     descriptor = os.open(name, _NEW, mode, dir_fd=directory)
     try:
         yield descriptor
@@ -221,8 +221,8 @@ def _walk_directory(
 ) -> Iterator[WalkedEntry]:
     # Listed whole before the first is told: who asks may remove entries, and the kernel promises nothing for that.
     with os.scandir(directory) as entries:
-        found = sorted(entries, key=attrgetter("name"))
-    for entry in found:
+        ordered = sorted(entries, key=attrgetter("name"))
+    for entry in ordered:
         path, inner = prefix + entry.name, None
         if deepest and entry.is_dir(follow_symlinks=False) and enters(path):
             try:
@@ -241,6 +241,6 @@ def _walk_directory(
 
 
 def make_in(name: str, directory: int) -> None:
-    """Makes a directory in an open one, where it is not there. Raises OSError."""
+    """Make a directory in an open one, where it is not there. Raises OSError."""
     with suppress(FileExistsError):
         os.mkdir(name, 0o755, dir_fd=directory)

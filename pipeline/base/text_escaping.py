@@ -1,4 +1,4 @@
-"""What a model is shown of a text: escaped, so that it hides nothing, and bounded."""
+"""Escape and bound text for a model, so that the text hides nothing."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ UNSEEN = re.compile(
 
 
 def escape_text(text: str) -> str:
-    """The text with every character that would not be seen written out."""
+    """Return the text with every invisible character written out."""
     return UNSEEN.sub(lambda match: match.group().encode("unicode_escape").decode("ascii"), text)
 
 
 def bound_text(text: str, most: int = LARGEST_ANSWER) -> str:
-    """The text, or its head and its tail, with what lies between them counted."""
+    """Return the text, or its head and tail with the number of characters left out."""
     if len(text) <= most:
         return text
     room = most - 60
@@ -28,7 +28,7 @@ def bound_text(text: str, most: int = LARGEST_ANSWER) -> str:
 
 
 def one_line(text: str, most: int = 200) -> str:
-    """The text as one escaped line of bounded length."""
+    """Return the text as one escaped line of bounded length."""
     line = " ".join(escape_text(text[: 4 * most]).split())
     return line if len(line) <= most else line[: most - 1] + "…"
 

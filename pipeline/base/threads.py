@@ -1,4 +1,4 @@
-"""Start threads, and run work that waits for others side by side in them."""
+"""Start threads, and run tasks that mostly wait in parallel."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHORT = "can't start new thread"
 
 @contextmanager
 def reporting_thread_shortage() -> Iterator[None]:
-    """Inside, a thread that the machine refuses to start raises StorageError."""
+    """Raise StorageError if the machine refuses to start a thread inside."""
     try:
         yield
     except RuntimeError as error:
@@ -41,8 +41,9 @@ def start_thread(work: Callable[[], object], name: str) -> threading.Thread:
 
 
 def run_side_by_side(work: Mapping[str, Callable[[], Result]], most: int) -> dict[str, Callable[[], Result]]:
-    """Does the work in at most so many threads, and returns when all of it is over; each with what gives its result, or raises
-    the PipelineError that it raised. A signal ends the wait.
+    """Do the work in at most `most` threads; return when all of it is over. A signal ends the wait.
+
+    Each key gets a function that returns its result, or raises its PipelineError.
     """
     waiting, over = queue.SimpleQueue[str](), queue.SimpleQueue[str]()
     results: dict[str, Result] = {}

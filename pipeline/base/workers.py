@@ -1,4 +1,4 @@
-"""What a process is given that reads what strangers made: it may be taken over, so it holds no key of the user's."""
+"""Start conditions of reader processes: they read untrusted input and may be taken over, so they hold no key of the user's."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 _PASSED = ("PATH", "LANG", "TZ", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-"""Where programs and libraries are, and how text is written; whatever begins with LC_ as well."""
+"""Variables for programs, libraries and encodings; also all that begin with LC_."""
 MEMORY = 1024**3
-"""What a worker may hold, in bytes."""
+"""Memory limit of a worker in bytes."""
 # decision 128: processor time is the limit, because a clock blames a paper for a busy machine.
 PATIENCE = 10
-"""So many times its processor time a worker may take by the clock: on a busy machine it waits for its turn."""
+"""Factor from processor time to the time limit by the clock: on a busy machine a worker waits for its turn."""
 
 
 def worker_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """What of the user's environment a worker is started with."""
+    """Return the part of the user's environment that a worker gets."""
     passed = {name: value for name, value in environment.items() if name in _PASSED or name.startswith("LC_")}
     return {"PATH": os.defpath, **passed}
 
 
 def leave_unconfined(argv: Sequence[str], readable: Sequence[str]) -> list[str]:
-    """The command line as it is."""
+    """Return the command line unchanged."""
     return [*argv]
 
 
 class WorkerStart(NamedTuple):
-    """How a worker is started."""
+    """Start parameters of a worker."""
 
     environment: Mapping[str, str] = MappingProxyType({})
     """The user's, of which little is passed on."""
@@ -37,7 +37,7 @@ class WorkerStart(NamedTuple):
     """Makes of a worker's command line, and the paths that it is to read, one that starts it in a sandbox."""
 
     def command(self, argv: Sequence[str], readable: Sequence[str]) -> list[str]:
-        """The command line of a worker that reads these paths; the libraries that its environment names it reads as well."""
+        """Return the command line of a worker that reads these paths and the libraries of its environment."""
         libraries = worker_environment(self.environment).get("LD_LIBRARY_PATH", "").split(os.pathsep)
         return self.confine(argv, [*readable, *filter(os.path.isabs, libraries)])
 
@@ -46,12 +46,12 @@ UNCONFINED = WorkerStart()
 
 
 def exit_code_of(code: int) -> int:
-    """How a worker ended, negative for a signal; a sandbox around it tells signals as 128 and their number."""
+    """Return how a worker ended, negative for a signal; a sandbox around it reports signals as 128 plus the number."""
     return 128 - code if code > 128 else code
 
 
 def is_starved(pid: int) -> bool:
-    """Whether a process that took too long by the clock wants to go on and gets no turn, or no disk; one that sleeps hangs."""
+    """Return whether a process is starved of processor or disk rather than hanging asleep."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             return file.read().rpartition(b")")[2].split()[0] in (b"R", b"D", b"T")
@@ -60,7 +60,7 @@ def is_starved(pid: int) -> bool:
 
 
 def lower_limit(number: int, most: int, *, spare: int = 0) -> None:
-    """Sets a limit of this process, or leaves what the machine allows where that is less. `spare`: how far its end is behind."""
+    """Set a limit of this process, or leave what the machine allows where that is less. `spare`: how far its end is behind."""
     hard = resource.getrlimit(number)[1]
     if hard != resource.RLIM_INFINITY:
         most, spare = min(most, hard), min(spare, max(0, hard - most))
@@ -68,7 +68,7 @@ def lower_limit(number: int, most: int, *, spare: int = 0) -> None:
 
 
 def why_starved(*, seconds: float, memory: int) -> str:
-    """What this process was started with that is less than a worker needs, with what to type; empty where there is enough."""
+    """Return which limit of this process is too low for a worker, with what to type, or an empty string."""
     for number, needed, unit, words in (
         (resource.RLIMIT_AS, memory // 1024, 1024, "KiB of memory (ulimit -v)"),
         (resource.RLIMIT_DATA, memory // 1024, 1024, "KiB of memory (ulimit -d)"),

@@ -1,4 +1,4 @@
-"""The command line: what a person types. The only place that prints, reads the environment and exits."""
+"""The command line: the only place that prints, reads the environment and exits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline import __version__
 COMMANDS = {
     "run": ("pipeline.cli.run", "Turn a paper into code, or continue a task."),
     "chat": ("pipeline.cli.run", "Turn a requirement in plain words into code."),
-    "read": ("pipeline.cli.read", "Show what the reader makes of a paper, without a task."),
+    "read": ("pipeline.cli.read", "Show how a paper is read, without making a task."),
     "resume": ("pipeline.cli.run", "Continue a task where it stopped."),
     "step": ("pipeline.cli.run", "Run exactly one phase of a task."),
     "batch": ("pipeline.cli.batch", "Turn many papers into code, some at a time."),
@@ -33,7 +33,7 @@ COMMANDS = {
     "trace": ("pipeline.cli.trace", "Show where each requirement of the paper is in the code."),
     "verify": ("pipeline.cli.verify", "Judge the code of a task again, without a model."),
     "reproduce": ("pipeline.cli.reproduce", "Run the experiments of a task, and compare the paper's tables."),
-    "results": ("pipeline.cli.results", "Show the paper's tables beside what the code gave."),
+    "results": ("pipeline.cli.results", "Show the paper's tables next to the code's results."),
     "supervisor": ("pipeline.cli.supervisor", "Show how the agent was supervised, and steer it."),
     "search": ("pipeline.cli.search", "Search the code that a paper builds on."),
     "adopt": ("pipeline.cli.adopt", "Trust the settings of a task that came from elsewhere."),
@@ -41,7 +41,7 @@ COMMANDS = {
     "hooks": ("pipeline.cli.hooks", "Add, list, trust and try hooks, which check the agent's work."),
     "export": ("pipeline.cli.export", "Export the code: a notebook, a zip, or a git repository."),
     "pack": ("pipeline.cli.pack", "Pack a task into one file, for another machine."),
-    "unpack": ("pipeline.cli.pack", "Make a task of a file that pack wrote."),
+    "unpack": ("pipeline.cli.pack", "Unpack a task from a file that pack wrote."),
     "rm": ("pipeline.cli.rm", "Remove tasks and everything in them."),
     "iterate": ("pipeline.cli.iterate", "Describe a change; updates the plan and only the code it affects."),
     "models": ("pipeline.cli.models", "List the configured models, and test each with one small call."),
@@ -77,7 +77,7 @@ EXIT_CODES = (
     ("0", "completed; warning; or stopped where --until or --stop-at asked it to"),
     ("1", "error: a phase gave up, or a required todo failed"),
     ("2", "the command or a setting is wrong"),
-    ("3", "incomplete: the code is not all that the plan demands, or you must mend something"),
+    ("3", "incomplete: the code does not meet the plan, or you must fix something"),
     ("4", "the plan was rejected"),
     ("5", "paused: it waits for a review, or reached a limit"),
     ("70", "a bug"),
@@ -85,12 +85,12 @@ EXIT_CODES = (
     ("130", "interrupted (128 + the number of the signal)"),
 )
 _OTHER_WORDS = {"delete": "rm", "remove": "rm", "clean": "rm", "ls": "list", "continue": "resume", "start": "run"}
-"""What people type for a command that has another name here."""
+"""Commands that users type under another name."""
 _SHORT_HELP = """\
 Turns a research paper into code, in phases that you can stop, read and edit.
 
   pipeline run --fast paper.pdf   read the paper, plan, and write the code
-  pipeline status                 how far it is
+  pipeline status                 how far it got
   pipeline show paper plan        read what it made: plan, acceptance, report
   pipeline resume                 continue after a stop, an edit or a limit
   pipeline models                 which models there are, and what each needs
@@ -98,7 +98,7 @@ Turns a research paper into code, in phases that you can stop, read and edit.
 
 
 def short_help() -> str:
-    """What `pipeline` alone prints: the five commands that one needs first, and the names of the rest."""
+    """Return the short help of a bare `pipeline`: the five main commands, and the names of the rest."""
     from pipeline.cli.output import wrap_text
 
     rows = [wrap_text(f"{title:<9}{' '.join(names)}", hanging=9) for title, names in GROUPS.items()]
@@ -173,7 +173,7 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, prog_name="pipeline")
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """Turns a research paper into code, in ten phases that can be stopped, read, edited and resumed.
+    """Turn a research paper into code, in ten phases that can be stopped, read, edited and resumed.
 
     \b
     pipeline run --fast paper.pdf     read the paper, plan, and write the code
@@ -185,7 +185,7 @@ def cli(context: click.Context) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Runs one command and exits with its code. Every failure ends here, as one line on stderr."""
+    """Run one command and exit with its code. Every failure ends here, as one line on stderr."""
     from pipeline.cli.boundary import exit_code_of
     from pipeline.cli.streams import finish_output, open_streams
 

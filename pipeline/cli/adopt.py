@@ -44,7 +44,7 @@ def adopt_command(task: str, yes: bool, tasks_dir: str | None) -> int:
         adopted = seal_task(document, config_directory())
         if "seal" not in adopted:
             raise UsageError(
-                "no key can be kept in your settings directory, so no task can be trusted; make it writable first"
+                "no key can be stored in your settings directory, so no task can be trusted; make it writable first"
             )
         store.write({"task.json": adopted})
     notify(f"trusted; continue with: pipeline resume {command_name(store)}")

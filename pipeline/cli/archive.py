@@ -1,7 +1,7 @@
-"""A task as one archive, to be carried to another machine: plain files with relative names, and a list that is sealed.
+"""Pack a task into one archive for another machine: plain files with relative names, and a sealed list.
 
-The last member, `.packed.json`, holds the digest of every name, mode and content, and the seal of who packed them. So an
-archive that was cut off or changed on its way is refused, and one that somebody else packed is nobody's word here.
+The last member, `.packed.json`, holds the digest of every name, mode and content, and the packing user's seal. So an archive
+that was cut off or changed on its way is refused, and one of another user's is not trusted here.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from pipeline.engine.store import TaskStore
 
 LIST = ".packed.json"
 _LEFT_OUT = (LOCK, LEASE, "python", "packages")
-"""What belongs to one machine: it is made again where it is needed."""
+"""Entries that belong to one machine and are made again where they are needed."""
 MOST_FILES, LARGEST_TOTAL = 500_000, 64 << 30
 _FREE_TOTAL, _LARGEST_RATIO = 256 << 20, 200
 """An archive may unpack to so many bytes, or so many times its own size: text shrinks far, and a bomb further."""
 _LARGEST_HEADER = 1 << 16
-"""Bytes between two files: names and paddings. More is no header that anybody needs."""
+"""Longest header between two files: names and padding."""
 _DEEPEST, _LONGEST_PART = 60, 255
 _CHUNK = 1 << 20
 _BAD = (EOFError, ValueError, zlib.error, gzip.BadGzipFile, tarfile.TarError, RecursionError, FormatError)
 
 
 class Packed(NamedTuple):
-    """What was packed, or unpacked."""
+    """Summary of a packed or unpacked task."""
 
     task: str
     files: int
@@ -54,11 +54,11 @@ class Packed(NamedTuple):
     left_out: int = 0
     """Links, pipes and the like, which are not packed."""
     own: bool = True
-    """Whether this user packed it, and nothing was changed since."""
+    """True if this user packed it and it is unchanged since."""
 
 
 def pack_task(store: TaskStore, target: str, key_directory: str) -> Packed:
-    """Writes a task that nobody works on to a file. Raises TaskBusy, and StorageError where something cannot be read."""
+    """Write an idle task to a file. Raises TaskBusy, and StorageError if something cannot be read."""
     if os.path.commonpath([os.path.realpath(target), os.path.realpath(store.root)]) == os.path.realpath(store.root):
         raise UsageError(f"{target} lies in the task itself; name another place with -o")
     unfinished = f"{target}.{get_native_id()}.tmp"
@@ -76,7 +76,7 @@ def pack_task(store: TaskStore, target: str, key_directory: str) -> Packed:
 
 
 def unpack_task(path: str, settings: Settings, key_directory: str, *, wanted_id: str | None) -> Packed:
-    """Makes a task of an archive: whole, or not at all. Raises UsageError for one that is damaged, hostile or too large, and
+    """Make a task of an archive: whole, or not at all. Raises UsageError for one that is damaged, hostile or too large, and
     where there is such a task already."""
     tasks_dir = os.path.abspath(settings.tasks_dir)
     unfinished = os.path.join(tasks_dir, f"{UNFINISHED}{get_native_id()}")
@@ -87,7 +87,7 @@ def unpack_task(path: str, settings: Settings, key_directory: str, *, wanted_id:
             name = wanted_id or packed.task
             root = os.path.join(tasks_dir, name)
             if os.path.lexists(root):
-                raise UsageError(f"{root} already exists; unpack it as another one: --id {name}-2")
+                raise UsageError(f"{root} already exists; unpack it under another name: --id {name}-2")
             if not is_task(unfinished):
                 raise UsageError(f"{path} holds no task: it has no {' and '.join(GIVEN)}")
             _keep_trust(open_task_directory(settings, unfinished), own=packed.own)
@@ -102,7 +102,7 @@ def unpack_task(path: str, settings: Settings, key_directory: str, *, wanted_id:
 
 
 def _keep_trust(store: TaskStore, *, own: bool) -> None:
-    """Takes the seal away from the settings of a task that somebody else packed. Raises ContractError for a damaged one."""
+    """Remove the seal from another user's settings. Raises ContractError for a damaged one."""
     task = store.load("task.json")
     if not own and "seal" in task:
         store.write({"task.json": {name: value for name, value in task.items() if name != "seal"}})
@@ -154,7 +154,7 @@ def _is_no_part(name: str) -> bool:
 
 
 def _describe_member(name: str, size: int, mode: int) -> tarfile.TarInfo:
-    """Nothing in it tells of the user or the machine."""
+    """Describe a member without any trace of the user or the machine."""
     member = tarfile.TarInfo(name)
     member.size, member.mode, member.mtime = size, 0o755 if mode & 0o100 else 0o644, 0
     return member
@@ -189,35 +189,35 @@ def _read_archive(path: str, folder: str, key_directory: str) -> Packed:
     except _BAD as error:
         raise UsageError(f"{path} is not a task archive, or is damaged: {error}") from error
     except (FileExistsError, NotADirectoryError) as error:
-        raise UsageError(f"{path} holds two things of one name ({error.filename}); nothing was unpacked") from error
+        raise UsageError(f"{path} holds two entries of one name ({error.filename}); nothing was unpacked") from error
     if (
         not isinstance(listing, dict)
         or listing.get("sha256") != digest.hexdigest()
         or listing.get("files") != files - 1
     ):
-        raise UsageError(f"{path} was cut off or changed since it was packed: what it holds is not what it lists")
+        raise UsageError(f"{path} was cut off or changed since it was packed: its content does not match its list")
     signature = str(listing.get("seal", ""))
     return Packed(task, files - 1, size, own=is_signed(digest.hexdigest(), signature, key_directory))
 
 
 def _members(tar: tarfile.TarFile, folder: str) -> Iterator[tarfile.TarInfo]:
-    """Its members, each as Python's own filter for data lets it pass."""
+    """Yield the members that Python's own filter for data accepts."""
     for member in tar:
         yield tarfile.data_filter(member, folder).replace(name=member.name, deep=False)
 
 
 def _refuse_member(member: tarfile.TarInfo, task: str, is_over: bool) -> None:
-    """Raises UsageError for whatever is not a plain file of this one task."""
+    """Raise UsageError for whatever is not a plain file of this one task."""
     first, *parts = member.name.split("/")
     why = ""
     if not member.isreg() or member.issparse():
-        why = "which is no plain file"
+        why = "which is not a regular file"
     elif first != task or safe_name(task) != task:
         why = "whose first part does not name the task"
     elif not parts or len(parts) > _DEEPEST or any(_is_bad_part(part) for part in parts):
         why = "which is an unsafe name"
     elif is_over or parts[0] in _LEFT_OUT:
-        why = "which no packed task holds there"
+        why = "which is not part of a packed task"
     if why:
         raise UsageError(f"the archive holds {member.name[:200]!r}, {why}; nothing was unpacked")
 
@@ -227,7 +227,7 @@ def _is_bad_part(part: str) -> bool:
 
 
 def _write_member(folder: str, name: str, content: IO[bytes], mode: int) -> str:
-    """Writes a file in pieces; returns its digest. A second one of the same name is refused."""
+    """Write a file in pieces; return its digest. A second one of the same name is refused."""
     *parts, last = name.split("/")
     digest = sha256()
     with open_directory(folder, parts, make=_make_directory) as directory:
@@ -270,7 +270,7 @@ class _Budget(io.RawIOBase):
         self._file, self._left = gzip.GzipFile(fileobj=self._raw), 0
 
     def allow(self, size: int) -> None:
-        """Lets so many bytes be read from here on."""
+        """Let so many bytes be read from here on."""
         self._left = size
 
     def read(self, size: int = -1, /) -> Any:

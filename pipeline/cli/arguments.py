@@ -1,4 +1,4 @@
-"""Arguments and options that many commands take, and what a shell is offered for them."""
+"""Shared arguments and options of commands, and their completion in a shell."""
 
 from __future__ import annotations
 
@@ -20,24 +20,23 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 _SAFE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_./+-]*")
-"""What is offered is typed by the shell unquoted, and names in a task may come from a stranger."""
+"""Completions that are safe: the shell inserts them unquoted, and names in a task are untrusted."""
 _PHASE = re.compile(r"phase([0-9]+[a-z]?)_(\w+)\.py")
 _MOST = 1000
 _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def complete_files(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Leaves it to the shell, which knows files best."""
+    """Leave it to the shell, which knows files best."""
     return _offer([typed], "file")
 
 
 def complete_directories(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """The same for directories."""
     return _offer([typed], "dir")
 
 
 def complete_tasks(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """The ids of the tasks; files where none fits, for a task is named by its path as well."""
+    """Complete the ids of tasks, or files if none fits, since a path names a task as well."""
     folder = _tasks_dir(context)
     given = context.params.get(parameter.name or "") or ()
     names = [name for name in _names_in(folder) if name.startswith(typed) and name not in given]
@@ -46,19 +45,18 @@ def complete_tasks(context: click.Context, parameter: click.Parameter, typed: st
 
 
 def complete_phases(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Names of phases, or their numbers where one begins with a digit. No phase is imported: only files are looked at."""
+    """Complete names of phases, or numbers after a digit. No phase is imported: only file names are read."""
     found = sorted(match.groups() for name in _names_in(_phases_dir()) if (match := _PHASE.fullmatch(name)))
     words = [number if typed[:1].isdigit() else name for number, name in found]
     return _offer_words(word for word in words if word.startswith(typed))
 
 
 def complete_settings(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """The names of the settings."""
     return _offer_words(name for name in Settings._fields if name.startswith(typed))
 
 
 def complete_models(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """offline, and the names of the providers with a colon behind."""
+    """Complete offline, and the names of the providers with a colon."""
     from phases.llm.providers import PROVIDERS  # imported here: only TAB behind --model needs it
 
     return _offer(
@@ -67,7 +65,7 @@ def complete_models(context: click.Context, parameter: click.Parameter, typed: s
 
 
 def complete_documents(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """What `pipeline show` takes: the short names of the documents that are there; once letters are typed, files too."""
+    """Complete the short names of existing documents for `pipeline show`; after the first letters, files too."""
     from pipeline.cli.show import SHORT
 
     task = str(context.params.get("task") or "")
@@ -91,14 +89,14 @@ tasks_dir_option = click.option(
 
 
 def html_option(shows: str) -> _Decorator:
-    """Gives a command --html; `shows` says what is on the page."""
+    """Add --html to a command; `shows` describes the page."""
     return click.option(
         "--html", metavar="FILE", help=f"Also write a page that {shows}.", shell_complete=complete_files
     )
 
 
 def answers(command: Callable[..., Answer]) -> Callable[..., int]:
-    """Gives a command --json, and prints the answer that it returns."""
+    """Add --json to a command, and print its answer."""
 
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     @wraps(command)
@@ -109,7 +107,7 @@ def answers(command: Callable[..., Answer]) -> Callable[..., int]:
 
 
 def answers_about(argument: _Decorator) -> Callable[[Callable[..., Answer]], Callable[..., int]]:
-    """Gives a command --json, --tasks-dir and the argument ID, and calls it with that task (the newest, without ID)."""
+    """Add --json, --tasks-dir and the argument ID to a command, and call it with that task (the newest, without ID)."""
 
     def decorate(command: Callable[..., Answer]) -> Callable[..., int]:
         @argument
@@ -160,7 +158,7 @@ def _names_in(folder: str) -> list[str]:
 
 
 def _files_beneath(root: str, typed: str) -> Iterator[str]:
-    """Files of a task whose path in it begins so, the first thousand. Links are not followed."""
+    """Yield files of a task whose path in it begins so, at most a thousand. Links are not followed."""
     return islice(_walk_files(root, typed), _MOST)
 
 

@@ -1,4 +1,4 @@
-"""Joins the machine with the phases: settings, discovery, contracts, the model, and the task that a command is about."""
+"""Join the engine with the phases: settings, discovery, contracts, the model, and a command's task."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from pipeline.engine.settings import PREFIX, STORED, Settings, load_settings, ne
 from pipeline.engine.store import TaskStore
 
 GIVEN_CODE = "given"
-"""Stands for the model that writes the code where somebody else wrote it (`pipeline verify --code`)."""
+"""Name of the model for code that was given (`pipeline verify --code`)."""
 OWN_AGENT = "agent:"
-"""What the name of a model begins with that is a command of the user's."""
+"""Prefix of a model's name that is a command of the user's."""
 _MODULE = "phase"
 JUDGE_AUTO = "auto"
 _REPLAY = "replay:"
@@ -29,7 +29,7 @@ _UNFINISHED = ("running", "paused", "error", "cancelled")
 
 
 def settings_from(flags: dict[str, Any]) -> Settings:
-    """The settings in force for a command with these flags (None: not given)."""
+    """Return the settings in force for a command with these flags (None: not given)."""
     try:
         os.getcwd()
     except OSError as error:
@@ -44,33 +44,33 @@ def settings_from(flags: dict[str, Any]) -> Settings:
 
 
 def user_environment(values: Mapping[str, Any]) -> dict[str, str]:
-    """The user's environment, with the proxy that the settings name in it, for all that reads proxies from there."""
+    """Return the user's environment with the proxy of the settings in it."""
     return {**os.environ, **({PREFIX + "PROXY": str(values["proxy"])} if values.get("proxy") else {})}
 
 
 def config_directory() -> str:
-    """Where the user's settings lie: no task can write there."""
+    """Return the directory of the user's settings, where no task can write."""
     return _user_directory("XDG_CONFIG_HOME", ".config")
 
 
 def cache_directory() -> str:
-    """Where what can be made anew is kept for the user: no task can write there."""
+    """Return the user's cache directory, where no task can write."""
     # not in the task: SQLite is not made for files that an enemy wrote (decision 147)
     return _user_directory("XDG_CACHE_HOME", ".cache")
 
 
 def _user_directory(variable: str, usual: str) -> str:
-    given = os.environ.get(variable, "")  # a relative one is no one, says its standard
+    given = os.environ.get(variable, "")  # its standard ignores a relative one
     return os.path.join(given if os.path.isabs(given) else os.path.join(os.path.expanduser("~"), usual), "pipeline")
 
 
 def settings_file() -> str:
-    """The user's settings; it need not be there."""
+    """Return the path of the user's settings, which may be missing."""
     return os.path.join(config_directory(), "config.yaml")
 
 
 def read_user_hooks() -> dict[str, Any]:
-    """The user's own hooks, `{"hooks": …}`; empty where there are none. Raises UsageError for a file that is not right."""
+    """Read the user's own hooks, `{"hooks": …}`; empty if there are none. Raises UsageError for an invalid file."""
     where = settings_file()
     runtime = user_hooks(where)
     if not runtime:
@@ -87,7 +87,7 @@ def read_user_hooks() -> dict[str, Any]:
 
 
 def discover_phases(folder: str) -> Graph:
-    """The phases of a folder, or the built-in ones: every module named phaseNN_<name>.py, which holds a PHASE."""
+    """Return the phases of a folder, or the built-in ones: every module phaseNN_<name>.py, each with a PHASE."""
     if not folder:
         import phases  # imported here: a user's own phases need none of ours
 
@@ -100,19 +100,19 @@ def discover_phases(folder: str) -> Graph:
 
 
 def open_task(settings: Settings, task: str | None) -> TaskStore:
-    """The task of that id, path, or path inside it; without one, the newest. Raises UsageError."""
+    """Open the task of that id, path, or path inside it; without one, the newest. Raises UsageError."""
     return open_task_directory(settings, task_directory(settings, task) if task else newest_task(settings))
 
 
 def open_task_directory(settings: Settings, root: str) -> TaskStore:
-    """The store of a task directory, with the phases and schemas in force."""
+    """Open a task directory with the phases and schemas in force."""
     own = os.path.join(settings.phases, "schemas")
     contracts = Contracts((own,) if settings.phases and os.path.isdir(own) else ())
     return TaskStore(root, discover_phases(settings.phases), contracts)
 
 
 def task_directory(settings: Settings, task: str) -> str:
-    """The folder of a task: an id, or a path to a task or into one. Raises UsageError where there is none."""
+    """Return the directory of a task by its id or a path to it or into it. Raises UsageError if there is none."""
     named = os.path.join(settings.tasks_dir, task)
     found = named if os.sep not in task and is_task(named) else enclosing_task(task)
     if not found and os.sep not in task and task in Catalog(settings.tasks_dir).read().entries:
@@ -125,7 +125,7 @@ def task_directory(settings: Settings, task: str) -> str:
 
 
 def describe_unknown_task(folder: str, task: str) -> str:
-    """That a folder has no such task; with the task of a similar name, or the command that lists its tasks."""
+    """Describe a missing task, with one of a similar name, or the command that lists the tasks."""
     names = [name for name in Catalog(folder).read().entries if is_task(os.path.join(folder, name))]
     near = nearest_word(task, names)
     advice = f"did you mean '{near}'?" if near else f"to see the tasks: pipeline list{tasks_dir_flag(folder)}"
@@ -133,23 +133,23 @@ def describe_unknown_task(folder: str, task: str) -> str:
 
 
 def command_name(store: TaskStore) -> str:
-    """What a user types for a task: its id where it lies in the usual folder, else its path, ready to paste."""
+    """Return a task as the user types it: its id in the usual folder, else its path, ready to paste."""
     return name_in_commands(store.root)
 
 
 def name_in_commands(root: str) -> str:
-    """The same for a task directory."""
+    """Return a task directory as the user types it."""
     name = os.path.basename(root) if _is_usual_folder(os.path.dirname(root)) else relative_path(root)
     return quote_word(name)
 
 
 def tasks_dir_flag(folder: str) -> str:
-    """The flag, after a blank, that leads a pasted command to this folder; empty for the usual one."""
+    """Return the flag, after a blank, that selects this folder in a command; empty for the usual one."""
     return "" if _is_usual_folder(folder) else f" --tasks-dir {quote_word(relative_path(folder))}"
 
 
 def locate_task(text: str, root: str) -> str:
-    """The text with every command about this task as this user types it: phases know its id, and not what the user types."""
+    """Replace the task's id in every command by what this user types: phases know the id alone."""
     if "pipeline " not in text:
         return text
     name, task = name_in_commands(root), quote_word(os.path.basename(root))
@@ -158,7 +158,6 @@ def locate_task(text: str, root: str) -> str:
 
 
 def quote_word(word: str) -> str:
-    """A word as a shell takes it."""
     if word.replace("/", "").replace("-", "").replace(".", "").replace("_", "").isalnum() and word.isascii():
         return word
 
@@ -172,13 +171,13 @@ def _is_usual_folder(folder: str) -> bool:
 
 
 def relative_path(path: str) -> str:
-    """A path as seen from here, where that is shorter."""
+    """Return a path as seen from here if that is shorter."""
     relative = os.path.relpath(path)
     return path if relative.startswith("..") else relative
 
 
 def newest_task(settings: Settings, *, unfinished: bool = False) -> str:
-    """The folder of the task that changed last. Raises UsageError, or CatalogError where the list is damaged."""
+    """Return the directory of the task that changed last. Raises UsageError, or CatalogError for a damaged list."""
     listing = Catalog(settings.tasks_dir).read()
     listing.must_be_whole(tasks_dir_flag(settings.tasks_dir))
     roots = {entry.id: os.path.join(settings.tasks_dir, entry.id) for entry in listing.entries.values()}
@@ -196,7 +195,7 @@ def newest_task(settings: Settings, *, unfinished: bool = False) -> str:
 
 
 def enclosing_task(path: str) -> str | None:
-    """The task directory that something on the disk is, or lies in. What does not exist lies nowhere."""
+    """Return the task directory that contains a path, or None. A missing path is in none."""
     folder = os.path.abspath(path)
     while os.path.lexists(path) and folder != os.path.dirname(folder):
         if is_task(folder):
@@ -206,17 +205,17 @@ def enclosing_task(path: str) -> str | None:
 
 
 def is_task(folder: str) -> bool:
-    """Whether a folder is a task's: it has the two documents that every task is made with."""
+    """Return whether a folder is a task: it has the two documents of every task."""
     return all(os.path.lexists(os.path.join(folder, name)) for name in GIVEN)
 
 
 def mode_of(fast: bool | None) -> str | None:
-    """The mode that --fast or --full asks for; None where neither was given."""
+    """Return the mode of --fast or --full, or None without either."""
     return {True: "fast", False: "full", None: None}[fast]
 
 
 def effective_settings(settings: Settings, task: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
-    """What a run goes by: the settings in force, but what the task was begun with stays unless a flag says otherwise."""
+    """Return the settings of a run: those in force, except that a task keeps its own unless a flag differs."""
     values = settings._asdict()
     # a plain resume must not walk around a gate that the task was begun with (decision 25)
     unsaid = _list_unsaid(task, flags)
@@ -227,7 +226,7 @@ def effective_settings(settings: Settings, task: dict[str, Any], flags: dict[str
 
 
 def _list_unsaid(task: Mapping[str, Any], flags: Mapping[str, Any]) -> set[str]:
-    """What of the machine neither a task nor a flag says anything of, so that the user's own settings decide (decision 332)."""
+    """List the machine's settings that neither a task nor a flag names, so that the user's own decide (decision 332)."""
     # a default that a flag named is said; tasks of earlier releases do not tell the two apart (decision 339)
     is_default = {name for name in _OF_MACHINE if task["settings"].get(name) == Settings._field_defaults[name]}
     return is_default - set(_list_said(task, flags))
@@ -238,21 +237,21 @@ def _list_said(task: Mapping[str, Any], flags: Mapping[str, Any]) -> list[str]:
 
 
 def settings_to_store(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of the settings that task.json keeps."""
+    """Return the settings that task.json keeps."""
     return {name: values[name] for name in STORED}
 
 
 def with_settings_to_keep(
     task: Mapping[str, Any], values: Mapping[str, Any], flags: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """task.json with these settings, unsealed. What it says nothing of, and no flag says either, stays so."""
+    """Return task.json with these settings, unsealed. Settings that neither it nor a flag names stay so."""
     unsaid = {name: task["settings"][name] for name in _list_unsaid(task, flags)}
     said = _list_said(task, flags)
     return {**task, "settings": {**settings_to_store(values), **unsaid}, **({"said": said} if said else {})}
 
 
 def open_model(values: dict[str, Any], phase: str = "") -> object:
-    """The model that the settings name for a phase."""
+    """Open the model that the settings name for a phase."""
     name = model_for(values, phase)
     if not name:
         return None
@@ -262,7 +261,7 @@ def open_model(values: dict[str, Any], phase: str = "") -> object:
 
         return OfflineModel()
     if name == GIVEN_CODE:
-        from phases.agent.given_code import GivenCode  # imported here: as above
+        from phases.agent.offline_model import GivenCode  # imported here: as above
 
         return GivenCode()
     if name.startswith(OWN_AGENT):
@@ -292,19 +291,19 @@ def open_model(values: dict[str, Any], phase: str = "") -> object:
 
 
 def model_for(values: Mapping[str, Any], phase: str) -> str:
-    """The name of the model that a phase asks."""
+    """Return the name of a phase's model."""
     if phase == "judge" and values["judge"] not in (JUDGE_AUTO, "same"):
         return "" if values["judge"] == "off" else str(values["judge"])
     own = {"plan": "plan_model", "references": "plan_model", "implement": "code_model", "judge": "code_model"}.get(
         phase
     )
     name = str((values[own] if own else "") or values["model"])
-    # By itself only a served model reviews: a recording has no replies to questions that nobody recorded.
+    # By itself only a served model reviews: a recording lacks replies to these questions.
     return "" if phase == "judge" and values["judge"] == JUDGE_AUTO and not is_served(name) else name
 
 
 def effort_for(values: dict[str, Any], phase: str) -> str:
-    """How much the model of a phase should think; empty: as its vendor has it."""
+    """Return the thinking effort of a phase's model; empty for its vendor's default."""
     own = {"plan": "plan_effort", "references": "plan_effort", "implement": "code_effort", "judge": "code_effort"}.get(
         phase
     )
@@ -312,7 +311,7 @@ def effort_for(values: dict[str, Any], phase: str) -> str:
 
 
 def is_served(name: str) -> bool:
-    """Whether a model is behind a server, and so may cost money."""
+    """Return whether a model is behind a server, and so may cost money."""
     return name not in ("", "offline", GIVEN_CODE) and not name.startswith((_REPLAY, OWN_AGENT))
 
 
@@ -339,7 +338,7 @@ def _address_for(values: Mapping[str, Any], name: str) -> str:
 
 
 def _with_absolute_recording(name: str) -> str:
-    """A model's name as every folder understands it: the path of a recording in full."""
+    """Return a model's name with the full path of a recording, valid in every folder."""
     path = name.removeprefix(_REPLAY)
     return _REPLAY + os.path.abspath(path) if name.startswith(_REPLAY) and path else name
 

@@ -90,7 +90,7 @@ def refuse_source(source: str, papers: Sequence[str]) -> None:
 
 
 def _links_at_top(directory: str) -> list[str]:
-    """The links that a reader of the directory may follow."""
+    """Return the links that a reader of the directory may follow."""
     try:
         return [entry.path for entry in os.scandir(directory) if entry.is_symlink()] if os.path.isdir(directory) else []
     except OSError:

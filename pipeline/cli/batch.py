@@ -1,4 +1,4 @@
-"""`pipeline batch`: many papers, some at a time. The state of each is its task directory, and nothing else remembers a batch."""
+"""`pipeline batch`: many papers, some at a time. The state of each is its task directory; the batch has none of its own."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ def batch_command(
         print_table([_row(paper) for paper in papers], header=_HEADER)
         print_advice(f"\n{_total(papers)}")
         if signal_code or any(paper.exit_code not in (0, 3) for paper in papers):
-            print_advice("The same command goes on with what is not finished.")
+            print_advice("The same command continues what is not finished.")
     _write_files(papers, csv_file, html)
     return signal_code or next((code for code in _WORST_FIRST if any(p.exit_code == code for p in papers)), 0)
 
 
 def _name_sources(sources: list[str]) -> list[str]:
-    """The sources as tasks name them; one that has no such name fails as a paper, and not here."""
+    """Return the sources as tasks name them; one that cannot be named fails as a paper, and not here."""
     names = []
     for source in sources:
         with suppress(UsageError):
@@ -96,7 +96,7 @@ def _name_sources(sources: list[str]) -> list[str]:
 
 
 def _write_files(papers: list[Paper], csv_file: str | None, html: str | None) -> None:
-    """The table as the files that were asked for."""
+    """Write the table to the requested files."""
     if csv_file:
         write_durable(os.path.abspath(csv_file), _as_csv(papers).encode())
         notify(f"wrote {csv_file}")
@@ -109,7 +109,7 @@ def _write_files(papers: list[Paper], csv_file: str | None, html: str | None) ->
 
 
 def expand_source(source: str) -> list[str]:
-    """The papers that a word of the command line means. Raises UsageError for a list or directory without one."""
+    """Return the papers of a command-line word. Raises UsageError for a list or directory without one."""
     if os.path.isfile(source) and source.lower().endswith(_LISTS):
         return _read_list(source)
     if os.path.isdir(source):
@@ -120,7 +120,7 @@ def expand_source(source: str) -> list[str]:
 
 
 def _list_directory(source: str) -> list[str]:
-    """The papers in a directory; what is an archive of something else is told and left out."""
+    """Return the papers in a directory, and warn of archives of other things, which are left out."""
     from phases.readers.intake import (
         IN_ARCHIVES,
         find_bundle,
@@ -134,21 +134,21 @@ def _list_directory(source: str) -> list[str]:
             notify(f"left out: {os.path.join(source, entry)}: {IN_ARCHIVES}")
     beside = [entry for entry in os.listdir(source) if papers == [source] and entry.lower().endswith(".pdf")]
     if beside and not find_bundle(source):
-        notify(f"{source} is one paper in LaTeX; PDFs in it are taken for its figures ({len(beside)})")
+        notify(f"{source} is one paper in LaTeX; PDFs in it are treated as its figures ({len(beside)})")
     if not papers:
         raise UsageError(f"{source} holds no paper that can be read: no PDF, LaTeX source, HTML, Word file or text")
     return papers
 
 
 def _read_list(path: str) -> list[str]:
-    """The sources in a list; relative paths are as seen from the list."""
+    """Return the sources in a list; relative paths are relative to the list."""
     import csv  # imported here, both: only a list needs them
     import io
 
     try:
         text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is no UTF-8 text, and so no list of sources") from error
+        raise UsageError(f"{path} is not UTF-8 text, so it cannot be a list of sources") from error
     if path.lower().endswith(".csv"):
         rows = csv.DictReader(io.StringIO(text, newline=""))
         if "source" not in (rows.fieldnames or ()):
@@ -194,5 +194,5 @@ def _as_csv(papers: list[Paper]) -> str:
 
 
 def _harmless(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula: names and reasons may come from a stranger's paper."""
+    """Return a cell that no spreadsheet reads as a formula: names and reasons are untrusted."""
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text

@@ -1,4 +1,4 @@
-"""The batches of a task directory: batches.jsonl names the papers of each that was begun; their state is that of the tasks."""
+"""Batches of a task directory: batches.jsonl names the papers of each; their state is that of the tasks."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _LARGEST = 64 << 20
 
 
 class Batch(NamedTuple):
-    """What one `batch` was given."""
+    """Arguments of one `batch`."""
 
     name: str
     at: str
     sources: tuple[str, ...]
-    """As the list of tasks names them."""
+    """Sources as the list of tasks names them."""
 
     @property
     def mark(self) -> str:
-        """The same for the same papers, however often the command is given."""
+        """Return a mark that is equal for the same papers."""
         return hashlib.sha256("\n".join(sorted(self.sources)).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def record_batch(tasks_dir: str, words: Sequence[str], sources: Iterable[str]) -> None:
-    """Notes that a batch begins; `words` are those of the command line."""
+    """Note that a batch begins; `words` are those of the command line."""
     name = os.path.basename(words[0].rstrip(os.sep)) or words[0]
     name += f" and {len(words) - 1} more" if len(words) > 1 else ""
     path = os.path.join(tasks_dir, NAME)
@@ -42,7 +42,7 @@ def record_batch(tasks_dir: str, words: Sequence[str], sources: Iterable[str]) -
 
 
 def read_batches(tasks_dir: str) -> list[Batch]:
-    """The batches, the newest first, each once. A line that cannot be read is passed over: nothing depends on it."""
+    """Return the batches, the newest first, each once. An unreadable line is skipped: nothing depends on it."""
     path = os.path.join(tasks_dir, NAME)
     if not os.path.isfile(path) or os.path.islink(path) or os.path.getsize(path) > _LARGEST:
         return []

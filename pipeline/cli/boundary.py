@@ -1,4 +1,4 @@
-"""The one place where failures become a line on stderr and an exit code."""
+"""Turn failures into a line on stderr and an exit code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.cli.output import print_error
 
 
 def exit_code_of(call: Callable[[], Any]) -> int:
-    """Calls a command and returns the code that the process should end with."""
+    """Call a command and return the code that the process should end with."""
     try:
         catch_signals()
         result = call()
@@ -59,15 +59,15 @@ def exit_code_of(call: Callable[[], Any]) -> int:
 
 
 def _report_machine(error: OSError) -> int:
-    """One line for what the machine said, with the place in our code for whoever looks into it."""
+    """Print one line with the machine's error and the place in our code."""
     place, trace = "", error.__traceback__
     while trace:  # not by the module traceback, which could not be imported now
         place = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
         trace = trace.tb_next
     word = errno.errorcode.get(error.errno or 0, "unknown")
     print_error(
-        f"the machine failed: {error.filename or 'a system call'}: {error.strerror or error} ({word}, {place}); what is done is "
-        "kept: once that is mended, continue with: pipeline resume"
+        f"the machine failed: {error.filename or 'a system call'}: {error.strerror or error} ({word}, {place}); finished work is "
+        "kept: once that is fixed, continue with: pipeline resume"
     )
     return 1
 
@@ -81,7 +81,7 @@ def _report_bug(error: BaseException) -> int:
 
 
 def end_children() -> None:
-    """Ends what a phase started and did not get to end. Linux tells the children of a process; elsewhere they stay."""
+    """End what a phase started and did not get to end. Linux tells the children of a process; elsewhere they stay."""
     threads = list[str]()
     with contextlib.suppress(OSError):  # elsewhere there is no such place
         threads = os.listdir("/proc/self/task")
@@ -96,7 +96,7 @@ def end_children() -> None:
 
 
 def catch_signals() -> None:
-    """The first signal ends the run in order; a second one ends the process at once. Both leave a state that resumes."""
+    """End the run in order at the first signal, and the process at once at the second. Both leave a resumable state."""
 
     def first(number: int, _frame: object) -> None:
         for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -1,4 +1,4 @@
-"""`pipeline check`: every document of a task against its schema and its stamp."""
+"""`pipeline check`: validate every document of a task against its schema and its stamp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pipeline config`: the settings in force and where each comes from; and one line of the user's file, set."""
+"""`pipeline config`: show the settings in force and their origins, and set one line of the user's file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HIDDEN = "(set)"
 @click.command("config")
 @click.argument("name", metavar="[NAME]", required=False, shell_complete=complete_settings)
 @click.argument("value", metavar="[VALUE]", required=False)
-@click.option("--unset", is_flag=True, help="Take NAME out of your settings file.")
+@click.option("--unset", is_flag=True, help="Remove NAME from your settings file.")
 @click.option("--all", "everything", is_flag=True, help="Show the settings that have their default, too.")
 @answers
 def config_command(name: str | None, value: str | None, unset: bool, everything: bool) -> Answer:
@@ -63,7 +63,7 @@ def _show(rows: list[dict[str, Any]], path: str, everything: bool) -> None:
 
 
 def _rows(path: str) -> list[dict[str, Any]]:
-    """Every setting with its value and its origin. A secret is told to be there, and no more."""
+    """Return every setting with its value and its origin. A secret is only stated to be set."""
     default, of_file = Settings(), load_settings(path, {}, {})
     in_force = settings_from({})
     rows = []
@@ -88,7 +88,7 @@ def _lines(path: str) -> list[str]:
     try:
         return read_bytes(os.path.realpath(path)).decode("utf-8").splitlines(keepends=True)
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is no UTF-8 text") from error
+        raise UsageError(f"{path} is not UTF-8 text") from error
 
 
 def _names(line: str, name: str) -> bool:
@@ -96,12 +96,12 @@ def _names(line: str, name: str) -> bool:
 
 
 def _write_setting(path: str, name: str, value: str | None) -> None:
-    """Sets one line of the file, or takes it out; comments and order stay. Raises UsageError for a value that is not right."""
+    """Set one line of the file, or take it out; comments and order stay. Raises UsageError for a value that is not right."""
     if name in (*PERMISSIONS, *SECRET):
         where = (
             f"the flag --{name.replace('_', '-')}" if name in PERMISSIONS else f"the variable {PREFIX}{name.upper()}"
         )
-        raise UsageError(f"{name} is not written into a file from here; give it by {where}")
+        raise UsageError(f"{name} cannot be stored in a file; give it by {where}")
     lines = _lines(path)
     kept = [line for line in lines if not _names(line, name)]
     if value is not None:

@@ -1,4 +1,4 @@
-"""`pipeline cost`: what a task has spent on models."""
+"""`pipeline cost`: show a task's spending on models."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def cost_command(store: TaskStore) -> Answer:
 
 
 def sum_costs(store: TaskStore) -> dict[str, Any]:
-    """What `pipeline cost --json` prints."""
+    """Collect the output of `pipeline cost --json`."""
     rows = rows_by_now(store.path("logs/llm.jsonl"))
     return {
         "id": store.id,

@@ -1,4 +1,4 @@
-"""`pipeline doctor`: what is installed, what is missing, and what to type."""
+"""`pipeline doctor`: show what is installed and missing, and what to type."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _check_sandbox() -> dict[str, str]:
 
 
 def _check_engines() -> dict[str, str]:
-    """The engines of containers: each that is installed is tried out as the sandbox is."""
+    """Try each installed container engine as the sandbox does."""
     found = {kind: probe_kind(kind) for kind in ENGINES}
     usable = [f"{tried.detail} (--sandbox {kind})" for kind, tried in found.items() if tried.usable]
     others = [tried.detail for tried in found.values() if not tried.usable]

@@ -1,4 +1,4 @@
-"""Runs the papers of a batch on other machines: as a Slurm array, or on Dask's workers. Both place them, and remember nothing.
+"""Run the papers of a batch on other machines: as a Slurm array, or on Dask's workers. Neither keeps a state.
 
 What runs there is this command with one task directory and the same options, so that a paper is run as it would be here. The
 truth is in the task directories, which all machines must see: when a scheduler dies, the same command goes on.
@@ -31,9 +31,9 @@ from pipeline.cli.run_batch import Paper, conclude_paper, last_line_of, prepare_
 from pipeline.engine.settings import Settings
 
 _LOST = 75
-"""What a paper is told as of which nobody knows how it ended: the same command goes on."""
+"""Exit code of a paper whose outcome is unknown: the same command continues it."""
 _TOLD = 500
-"""So much of what sbatch says against an array is passed on."""
+"""Longest quote of sbatch's refusal."""
 _RETRIES = 3
 _PATIENCE = 15
 """Seconds that a scheduler has to answer."""
@@ -41,16 +41,16 @@ _TIED = (
     "import sys; from pipeline.cli.run_batch import die_with; die_with(int(sys.argv[1])); "
     "from pipeline.cli import main; main(sys.argv[2:])"
 )
-"""The program, which asks the kernel for a SIGTERM when its parent dies, of whatever."""
+"""Program that asks the kernel for a SIGTERM when its parent dies, for whatever reason."""
 Worker = Sequence[str]
-"""The command line for one paper, but for its task directory."""
+"""Command line for one paper, without its task directory."""
 Runner = Callable[[Sequence[Paper], int, Worker, str], None]
 
 
 def run_elsewhere(
     engine: str, where: str, papers: list[Paper], jobs: int, settings: Settings, flags: dict[str, Any]
 ) -> int:
-    """Runs every paper that is not finished on an engine, and fills in what came of each. Returns 0, or the exit code of the
+    """Run every paper that is not finished on an engine, and fill in what came of each. Returns 0, or the exit code of the
     signal that ended the batch. Raises UsageError where there is no such engine."""
     _refuse_missing(engine)
     worker = [sys.executable, "-m", "pipeline", "resume", *words_of(click.get_current_context()), "--"]
@@ -71,7 +71,7 @@ def run_elsewhere(
 
 
 def _refuse_missing(engine: str) -> None:
-    """Raises UsageError where an engine is not here, before a task is made."""
+    """Raise UsageError where an engine is not here, before a task is made."""
     if engine == "slurm" and not shutil.which("sbatch"):
         raise UsageError(
             "--engine slurm: sbatch is not here; type this where jobs are submitted, or leave --engine out"
@@ -81,7 +81,7 @@ def _refuse_missing(engine: str) -> None:
 
 
 def words_of(context: click.Context) -> list[str]:
-    """The options that were typed, as a worker is to be given them; those of the batch itself are left out."""
+    """Return the typed options that a worker gets, without those of the batch itself."""
     words: list[str] = []
     for option in context.command.params:
         name = option.name or ""
@@ -103,8 +103,8 @@ _OF_THE_BATCH = ("jobs", "engine", "where", "csv_file", "html", "rows_as_json")
 
 
 def _run_on_slurm(papers: Sequence[Paper], jobs: int, worker: Worker, where: str) -> None:
-    """Writes an array of one element a paper, submits it, and waits. `where`: options for sbatch."""
-    # beside the tasks, because the nodes must see it
+    """Write an array of one element a paper, submit it, and wait for it. `where`: options for sbatch."""
+    # next to the tasks, because the nodes must see it
     folder = mkdtemp(prefix=".slurm-", dir=os.path.dirname(os.path.abspath(papers[0].root)))
     script = write_slurm_array(folder, [os.path.abspath(paper.root) for paper in papers], jobs, worker, where)
     said = os.path.join(folder, "sbatch.log")
@@ -148,7 +148,7 @@ def _run_on_slurm(papers: Sequence[Paper], jobs: int, worker: Worker, where: str
 
 
 def write_slurm_array(folder: str, roots: Sequence[str], jobs: int, worker: Worker, options: str) -> str:
-    """The script for sbatch, with a list of task directories beside it. A job that is sent a SIGTERM ends in order."""
+    """Write the script for sbatch and a list of task directories. A job ends in order after a SIGTERM."""
     names, script = os.path.join(folder, "tasks.txt"), os.path.join(folder, "array.sh")
     write_without_sync(names, "".join(f"{root}\n" for root in roots).encode())
     own = [f"#SBATCH {word}" for word in split(options)]
@@ -177,7 +177,7 @@ def write_slurm_array(folder: str, roots: Sequence[str], jobs: int, worker: Work
 
 
 def _run_on_dask(papers: Sequence[Paper], jobs: int, worker: Worker, where: str) -> None:
-    """Gives each paper to a worker of Dask. `where`: the address of a scheduler, or a class of clusters with its arguments."""
+    """Give each paper to a worker of Dask. `where`: the address of a scheduler, or a class of clusters with its arguments."""
     from distributed import Client, as_completed  # late: an extra, and seconds
 
     with _open_cluster(where or "distributed.LocalCluster", jobs) as cluster:
@@ -190,7 +190,7 @@ def _run_on_dask(papers: Sequence[Paper], jobs: int, worker: Worker, where: str)
 
 
 def _follow_futures(client: Any, as_completed: Any, papers: Sequence[Paper], jobs: int, worker: Worker) -> None:
-    """Submits every paper, and notes what came of each as it ends."""
+    """Submit every paper, and note what came of each as it ends."""
     notify(f"{len(papers)} papers on {client.scheduler_info()['address']}; {jobs} workers were asked for")
     futures = {
         client.submit(
@@ -210,7 +210,7 @@ def _follow_futures(client: Any, as_completed: Any, papers: Sequence[Paper], job
 
 @contextmanager
 def _open_cluster(where: str, jobs: int) -> Iterator[object]:
-    """The address as it is; or a cluster of that class, with so many workers of one thread each."""
+    """Yield the address itself, or a cluster of that class with one-threaded workers."""
     if "://" in where:
         yield where
         return
@@ -233,12 +233,12 @@ def _open_cluster(where: str, jobs: int) -> Iterator[object]:
 def _parse_argument(word: str) -> tuple[str, int | str]:
     name, equals, value = word.partition("=")
     if not equals or not name.isidentifier():
-        raise UsageError(f"--where: {word!r} is no argument like cores=4")
+        raise UsageError(f"--where: {word!r} is not an argument like cores=4")
     return name, int(value) if value.isdecimal() else value
 
 
 def run_command_there(line: list[str], directory: str) -> tuple[int, str]:
-    """Runs on a worker: its exit code and its last line. The command ends with the worker, however that dies."""
+    """Run on a worker: its exit code and its last line. The command ends with the worker, however that dies."""
     line = [line[0], "-c", _TIED, str(os.getpid()), *line[line.index("pipeline") + 1 :]]
     with subprocess.Popen(
         line, cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT

@@ -1,4 +1,4 @@
-"""`pipeline export`: the code of a task as a notebook, a zip or a git repository, for people who have no pipeline."""
+"""`pipeline export`: the code of a task as a notebook, a zip or a git repository, for use without the pipeline."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Any
 
 import click
 
-from phases.evidence.demands import demands_of
+from phases.evidence.locate import demands_of
+from phases.planning.plan_words import language_of
 from phases.sandbox.git import run_git
-from phases.sandbox.installs import language_of
 from phases.workspace.backup_tree import latest_aside
 from phases.workspace.workspace import LARGEST_FILE, Workspace
 from pipeline.base.errors import PhaseError, UsageError
@@ -78,7 +78,7 @@ def export_command(task: str | None, form: str, output: str | None, tasks_dir: s
 
 
 def _read_code(root: str) -> tuple[Files, list[str]]:
-    """The files of a workspace, which is hostile, without what tools put there; and the names of those that are too large."""
+    """Read the files of a workspace, which is hostile, without tools' files; also list those that are too large."""
     workspace, files, too_large = Workspace(root), Files(), []
     for found in workspace.digests():
         if found.path.partition("/")[0] == ".pipeline":
@@ -154,7 +154,7 @@ def _write_zip(name: str, files: Files, target: str) -> None:
 
 
 def _write_repository(store: TaskStore, files: Files, target: str) -> None:
-    """A repository of our own making: nothing that the workspace says of hooks, filters or settings holds in it."""
+    """Write a repository in which no hook, filter or setting of the workspace applies."""
     unfinished = f"{target}.{get_native_id()}.tmp"
     versions = [(_read_code(path)[0], "Earlier version of the code") for path in _earlier_code(store)]
     title = " ".join(str(store.load("initial_plan.txt")["paper"]["title"] or store.id).split())
@@ -179,7 +179,7 @@ def _write_repository(store: TaskStore, files: Files, target: str) -> None:
 
 
 def _earlier_code(store: TaskStore) -> list[str]:
-    """The directories of earlier code, the oldest first."""
+    """Return the directories of earlier code, the oldest first."""
     root = store.path("generate_code")
     last = latest_aside(root)
     count = int(last.removeprefix(f"{root}.prev") or 1) if last else 0
@@ -187,7 +187,7 @@ def _earlier_code(store: TaskStore) -> list[str]:
 
 
 def _replace_tree(folder: str, files: Files) -> None:
-    """Makes these the files of a work tree."""
+    """Make these the files of a work tree."""
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
         if name != ".git":

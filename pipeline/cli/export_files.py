@@ -1,4 +1,4 @@
-"""What is exported beside the code: who wrote it and how it was checked, and how to install and run it in its language."""
+"""Write the files that accompany exported code: its author, its checks, and how to install and run it in its language."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from phases.evidence.traceability import count_evidence, describe_evidence
 from phases.pages.notebook import escape_markdown
-from phases.sandbox.installs import language_of, read_requirement
+from phases.planning.plan_words import language_of
+from phases.sandbox.installs import read_requirement
 from phases.sandbox.locks import LockedPackage, render_requirements
 from phases.workspace.workspace import Workspace
 from pipeline.base.errors import ContractError
@@ -124,7 +125,7 @@ def _tools_of(store: TaskStore, language: str) -> _Tools:
 def _render_rules(commands: list[str]) -> str:
     """Return rules for an assistant that changes the code."""
     lines = [
-        "# For whoever changes this code",
+        "# Rules for changing this code",
         "",
         "- Code says in a docstring or comment which part it implements: a requirement's id, or its section or equation.",
         "- Tests fail if the code is wrong: they assert numbers worked out by hand, and relations that the text states.",
@@ -143,8 +144,11 @@ def _render_provenance(store: TaskStore, files: Mapping[str, Any]) -> str:
         lines += ["No licence is chosen for this code yet: do so before you pass it on.", ""]
     shown = store.load("implementation.json").get("reference_files", ())
     if not shown:
-        return "\n".join([*lines, "No code of other people was shown to its author.", ""])
-    lines += ["Its author was shown these files of other people; what is taken from them is under their licence:", ""]
+        return "\n".join([*lines, "No code from other projects was shown to its author.", ""])
+    lines += [
+        "Its author was shown these files from other projects; what was taken from them is under their licence:",
+        "",
+    ]
     lines += ["| repository | commit | file | lines | licence |", "|---|---|---|---|---|"]
     for row in shown:
         licence = row["licence"] or "none found: all rights are its authors'"

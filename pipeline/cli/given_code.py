@@ -1,4 +1,4 @@
-"""Code that was made elsewhere, taken into a task: copied, with a plan that is fitted to its files."""
+"""Import code that was made elsewhere into a task, with a plan fitted to its files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CHECK = "python -m pytest -q"
 
 
 def check_given_code(folder: str) -> str:
-    """The folder in full. Raises UsageError for one that holds no Python, or too much."""
+    """Return the folder's full path. Raises UsageError if it holds no Python, or too much."""
     if not os.path.isdir(folder):
         raise UsageError(f"--code names {folder}, and there is no such folder")
     files = files_in(folder)
@@ -28,7 +28,7 @@ def check_given_code(folder: str) -> str:
 
 
 def take_given_code(store: TaskStore, folder: str) -> None:
-    """Copies the code into the task and fits the plan to it: its files are those of the code, its check is their tests."""
+    """Copy the code into the task and fit the plan to it: its files are those of the code, its check is their tests."""
     plan = dict(store.load(_PLAN))
     python = [path for path in files_in(folder) if path.endswith(".py")][:_MOST_PLANNED]
     fitted = {
@@ -45,7 +45,7 @@ def take_given_code(store: TaskStore, folder: str) -> None:
 
 
 def _packages_of(folder: str, plan: dict[str, Any]) -> list[str]:
-    """What the plan names and what the code's own requirements.txt does, as far as that is names with bounds on versions."""
+    """Return the packages of the plan and of the code's own requirements.txt, as far as they are names with bounds."""
     from phases.sandbox.installs import read_requirement  # imported here: TAB must import no phase
 
     path = os.path.join(folder, "requirements.txt")
@@ -55,6 +55,6 @@ def _packages_of(folder: str, plan: dict[str, Any]) -> list[str]:
 
 
 def name_task(paper: str, folder: str) -> str:
-    """What the task of a paper and a folder of code is called."""
+    """Return the task's name for a paper and a folder of code."""
     stem = os.path.splitext(os.path.basename(paper))[0]
     return safe_name(f"{stem}-{os.path.basename(folder)}-verify")

@@ -1,4 +1,4 @@
-"""Folders that the user gives a task, tests or code: what is in them, whether that is too much, and a copy of them."""
+"""Check the size of folders that the user gives a task, tests or code, and copy them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pipeline.base.errors import UsageError
 from pipeline.base.files import storage_error, sync_tree
 
 _LEFT_OUT = frozenset((".git", ".venv", "venv", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache", ".tox"))
-"""What tools put there."""
+"""Directories of tools."""
 _MOST_FILES, _MOST_BYTES = 20_000, 500 * 2**20
 
 
 def files_in(path: str) -> list[str]:
-    """The files in a folder, as paths in it; of a file, its name."""
+    """Return the files in a folder, as paths in it; of a file, its name."""
     if os.path.isfile(path):
         return [os.path.basename(path)]
     found = []
@@ -25,13 +25,13 @@ def files_in(path: str) -> list[str]:
 
 
 def is_test(path: str) -> bool:
-    """Whether pytest takes a file for one of tests."""
+    """Return whether pytest takes a file for one of tests."""
     name = os.path.basename(path)
     return name.endswith(".py") and (name.startswith("test_") or name.endswith("_test.py"))
 
 
 def refuse_unfit(path: str, files: list[str], flag: str) -> None:
-    """Raises UsageError for more than is copied, and for files that lie where keys do: a model may see what is given."""
+    """Raise UsageError for more than is copied, and for files that lie where keys do: a model may see what is given."""
     folder = os.path.dirname(path) if os.path.isfile(path) else path
     size = sum(os.lstat(os.path.join(folder, name)).st_size for name in files)
     if len(files) > _MOST_FILES or size > _MOST_BYTES:
@@ -49,7 +49,7 @@ def refuse_unfit(path: str, files: list[str], flag: str) -> None:
 
 
 def copy_given(path: str, target: str, *, keep_links: bool) -> None:
-    """Copies a folder, or one file, to the folder `target`, in the place of what was there. Raises StorageError.
+    """Copy a folder, or one file, to the folder `target`, in the place of what was there. Raises StorageError.
 
     `keep_links`: a link stays one; else it is copied as what it leads to.
     """

@@ -47,7 +47,7 @@ def graph_command(task: str | None, form: str, tasks_dir: str | None) -> Answer:
 
 
 def as_text(graph: Graph, status: dict[str, str]) -> str:
-    """One block a phase: its status, what it reads, what it writes."""
+    """Return one block a phase: its status, inputs and outputs."""
     lines = []
     for phase in graph.phases:
         mark = status.get(phase.number, "optional" if phase.optional else "when asked" if phase.asked else "")

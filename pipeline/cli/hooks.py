@@ -1,4 +1,4 @@
-"""`pipeline hooks`: which hooks check the agent's work, and the ways to add, trust, try and import them."""
+"""`pipeline hooks`: list, add, trust, try and import the hooks that check the agent's work."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _LONGEST_COMMAND = 120
 
 
 class _Group(click.Group):
-    """Says what was meant where a word is mistyped."""
+    """Group that suggests the intended command after a typo."""
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args and args[0] not in self.commands:
@@ -125,7 +125,7 @@ def add_command(name: str, command: str, point: str, matcher: str) -> Answer:
 @hooks_command.command("trust", short_help="Trust the hooks of a workspace.")
 @task_or_newest
 @click.option("--show", is_flag=True, help="Only show what would be trusted.")
-@click.option("--yes", is_flag=True, help="Ask nobody.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
 @tasks_dir_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def trust_command(task: str | None, show: bool, yes: bool, tasks_dir: str | None, as_json: bool) -> int:
@@ -178,8 +178,8 @@ def test_command(task: str, hook: str, tasks_dir: str | None) -> Answer:
     pipeline hooks test paper internal:code
     """
     # imported here: to run a hook needs most of acceptance and the agent, 0.2 s that the other commands do not need
-    from phases.acceptance.administration.run_once import Trial, run_once, trial_lines
-    from phases.agent.earlier_code import order_files
+    from phases.acceptance.administration.hook_test import TestedTask, describe_result, run_hook
+    from phases.agent.session import order_files
     from phases.workspace.packages import package_store
 
     settings = settings_from({"tasks_dir": tasks_dir})
@@ -195,9 +195,8 @@ def test_command(task: str, hook: str, tasks_dir: str | None) -> Answer:
         plan = store.load("initial_plan.txt") if store.exists("initial_plan.txt") else None
         planned = order_files(plan) if plan else ()
         environments = package_store(cache_directory())
-        trial = Trial(store.root, store.id, values, plan, planned, setting, environments)
-        outcome = run_once(trial, chosen)
-    lines = trial_lines(chosen, {**outcome, "log": relative_path(outcome["log"]) if outcome["log"] else ""})
+        outcome = run_hook(TestedTask(store.root, store.id, values, plan, planned, setting, environments), chosen)
+    lines = describe_result(chosen, {**outcome, "log": relative_path(outcome["log"]) if outcome["log"] else ""})
     return Answer(
         {"task": store.id, "hook": chosen.key, **outcome},
         lambda: print_text("\n".join(lines)),
@@ -207,7 +206,7 @@ def test_command(task: str, hook: str, tasks_dir: str | None) -> Answer:
 
 @hooks_command.command("import", short_help="Translate the hooks of another tool.")
 @click.argument("file", metavar="FILE", shell_complete=complete_files)
-@click.option("--from", "kind", type=_KINDS, required=True, help="Whose file it is.")
+@click.option("--from", "kind", type=_KINDS, required=True, help="The tool that the file is for.")
 @click.option(
     "--scope",
     type=_SCOPES,
@@ -222,26 +221,25 @@ def import_command(file: str, kind: str, scope: str) -> Answer:
     pipeline hooks import --from claude .claude/settings.json
     pipeline hooks import --from gemini ~/.gemini/settings.json --scope repo > .pipeline/hooks.yaml
     """
-    from phases.acceptance.administration.translate import translate_file  # imported here: only this command needs it
+    from phases.acceptance.administration.import_hooks import import_file  # imported here: only this command needs it
 
-    done = translate_file(kind, file, scope, to_printable)
-    for line in done.untranslated:
+    found = import_file(kind, file, to_printable)
+    for line in found.untranslated:
         notify(f"not translated: {' '.join(line.splitlines())}")
-    place = REPO_FILE if scope == "repo" else settings_file()
-    told = f"{len(done.items)} hooks, for {place}; look at them there with: pipeline hooks list"
-    value = {"items": done.items, "untranslated": done.untranslated}
-    if not done.items:
+    value = {"items": found.items, "untranslated": found.untranslated}
+    if not found.items:
         return Answer(value, lambda: None, 1, [f"nothing of {file} could be translated"])
 
     def show() -> None:
-        print_text(done.text.rstrip("\n"))
-        notify(told)
+        place = REPO_FILE if scope == "repo" else settings_file()
+        print_text(found.to_yaml(scope).rstrip("\n"))
+        notify(f"{len(found.items)} hooks, for {place}; look at them there with: pipeline hooks list")
 
     return Answer(value, show)
 
 
 def _task_if_any(task: str | None, tasks_dir: str | None) -> TaskStore | None:
-    """The task that is named, else the newest; None where there is none at all."""
+    """Return the named task, else the newest, or None."""
     settings = settings_from({"tasks_dir": tasks_dir})
     if task:
         return open_task(settings, task)
@@ -253,7 +251,7 @@ def _task_if_any(task: str | None, tasks_dir: str | None) -> TaskStore | None:
 
 
 def _hook_setting(contracts: Contracts, own: dict[str, Any]) -> HookSetting:
-    """What acceptance is told of the user's hooks; `own` are those of the settings file."""
+    """Return the user's hooks for acceptance; `own` are those of the settings file."""
     return HookSetting(
         own,
         config_directory(),
@@ -264,7 +262,7 @@ def _hook_setting(contracts: Contracts, own: dict[str, Any]) -> HookSetting:
 
 
 def _list_hooks(contracts: Contracts, workspace: str) -> HookListing:
-    """All hooks. A settings file that is not right is listed as a problem."""
+    """List all hooks. An invalid settings file is listed as a problem."""
 
     def explain(value: Any) -> list[tuple[str, str]]:
         schema = contracts.schema("hooks.yaml")

@@ -1,4 +1,4 @@
-"""`pipeline iterate`: a change to a task that has a plan; planned, shown, reviewed, and carried out where it matters."""
+"""`pipeline iterate`: plan, show, review and carry out a change to a task that has a plan."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def iterate_command(task: str, change: str, **options: Any) -> int:
     if not text:
         raise UsageError('say what must change: pipeline iterate ID "use the second data set too"')
     settings, flags = check_options(options)
-    # Experiments that ran once run again where somebody asks for them, as `pipeline reproduce` does.
+    # Experiments that ran before run again only on request, as by `pipeline reproduce`.
     flags["reproduce"] = flags.get("reproduce") or OFF
     store = open_task(settings, task)
     _refuse_what_is_in_the_way(store)
@@ -60,16 +60,16 @@ def iterate_command(task: str, change: str, **options: Any) -> int:
         shown.extend([True] if not shown and _tell_difference(store, before) else [])
         return bool(shown)
 
-    # The reviewer's screen comes after this; where nobody is asked, the difference is shown at the end.
+    # The reviewer's screen comes after this; without a reviewer, the difference is shown at the end.
     # which files it reaches is found by comparing plans, however the plan was changed (decision 48)
     code = run_task(store, settings, flags, {**options, "before_review": show})
     if not show() and _is_planned(store):
-        notify(f"\nThe plan is as it was: {'that change is in it already' if planned else _NOTHING}.")
+        notify(f"\nThe plan is unchanged: {'that change is in it already' if planned else _NOTHING}.")
     return code
 
 
 def _refuse_what_is_in_the_way(store: TaskStore) -> None:
-    """A change begins from a plan that nobody is at odds about. Raises UsageError, with what to do."""
+    """Raise UsageError with what to do if the plan is undecided or rejected: a change needs an approved plan."""
     name = command_name(store)
     if not store.exists(PLAN):
         raise UsageError(
@@ -91,7 +91,7 @@ def _refuse_what_is_in_the_way(store: TaskStore) -> None:
 
 
 def _read_approved_plan(store: TaskStore) -> dict[str, Any] | None:
-    """The plan that was approved last; None where there is none. The one on the disk may be a later one, which a kill left."""
+    """Return the plan that was approved last, or None. The one on the disk may be a later one, which a kill left."""
     try:
         review = store.load(REVIEW)
         data = read_bytes(store.path(f"plan_versions/{review['plan_sha256'][:16]}.txt"))
@@ -104,7 +104,7 @@ def _read_approved_plan(store: TaskStore) -> dict[str, Any] | None:
 
 
 def _is_on_its_way(store: TaskStore, text: str) -> bool:
-    """Whether exactly this was asked for last and is not carried out: the command was cut off, and is typed again."""
+    """Return whether this very change was requested last and not carried out: the command was cut off and typed again."""
     requests = store.load(REQUESTS)["requests"]
     if not requests or requests[-1]["text"] != text:
         return False
@@ -114,7 +114,7 @@ def _is_on_its_way(store: TaskStore, text: str) -> bool:
 
 
 def _is_planned(store: TaskStore) -> bool:
-    """Whether a plan has taken up all that was asked for."""
+    """Return whether a plan covers all requested changes."""
     planned = _stamp_of(store, "plan")
     return planned is not None and planned.read.get(REQUESTS) == store.digest(REQUESTS)
 
@@ -124,7 +124,7 @@ def _stamp_of(store: TaskStore, name: str) -> Stamp | None:
 
 
 def _tell_difference(store: TaskStore, before: dict[str, Any]) -> bool:
-    """Tells what is different in the plan on the disk; False while that is the one from before."""
+    """Print the differences of the plan on the disk; False while it is still the earlier one."""
     try:
         lines = plan_difference(before, store.load(PLAN))
     except PipelineError:

@@ -1,4 +1,4 @@
-"""`pipeline list`: every task, the newest first, in lines that fit the terminal."""
+"""`pipeline list`: list every task, the newest first, in lines that fit the terminal."""
 
 from __future__ import annotations
 
@@ -75,13 +75,13 @@ def _show_tasks(rows: list[CatalogEntry], folder: str, status: str | None) -> No
 
 
 def _cut_middle(name: str, width: int) -> str:
-    """A long name by its beginning and its end, which is where names of papers differ."""
+    """Keep the start and the end of a long name, in which names of papers differ."""
     half = (width - 1) // 2
     return name if len(name) <= width else f"{name[: width - 1 - half]}…{name[-half:]}"
 
 
 def current_entries(listing: TaskList, folder: str) -> list[CatalogEntry]:
-    """A task whose last word was 'running' but that nobody holds was killed; one without its directory is gone."""
+    """Correct entries: a running task without a process was killed, and one without its directory is gone."""
     rows = []
     for listed in listing.entries.values():
         entry = listed

@@ -1,4 +1,4 @@
-"""`pipeline logs`: a task's log, once or as it grows."""
+"""`pipeline logs`: print a task's log, once or as it grows."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def logs_command(task: str | None, follow: bool, verbose: bool, tasks_dir: str |
 
 
 class _Words:
-    """What models say, from now on. The file begins anew with each run, and where it became too long."""
+    """New words of the models. The file starts again with each run, and when it became too long."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -85,7 +85,7 @@ class _Words:
 
 
 def _open_log(path: str) -> BinaryIO | None:
-    """A log to be read; None where there is none yet. Raises StorageError for anything else than a regular file."""
+    """Open a log, or return None if there is none yet. Raises StorageError for anything but a regular file."""
     try:
         return open_file(path)
     except FileNotFoundError:
@@ -95,10 +95,12 @@ def _open_log(path: str) -> BinaryIO | None:
 
 
 def _new_lines(file: BinaryIO, path: str) -> Iterator[bytes]:
-    """The lines from here to the end. Raises StorageError for a line without end, as a sparse file has."""
+    """Yield the lines from here to the end. Raises StorageError for a line without end, as a sparse file has."""
     while line := file.readline(_LONGEST_LINE):
         if len(line) == _LONGEST_LINE:
-            raise StorageError(f"{path} has a line of more than {_LONGEST_LINE:,} bytes, and no log has; remove it")
+            raise StorageError(
+                f"{path} has a line of more than {_LONGEST_LINE:,} bytes, which a log does not have; remove it"
+            )
         yield line
 
 

@@ -1,8 +1,8 @@
-"""`pipeline mcp`: the commands as tools of the Model Context Protocol, for assistants that a person works with.
+"""`pipeline mcp`: the commands as tools of the Model Context Protocol, for assistants.
 
-Each tool is a command, run as a process of its own, so that nothing that a command prints can disturb the protocol. What an
-assistant may not decide is no parameter of any tool: nothing here leaves the sandbox or trusts a task. The limits in the user's
-settings hold for every run; to approve a plan and to start the user's agent needs a flag of the server.
+Each tool is a command, run as a process of its own, so that its output cannot disturb the protocol. What an assistant may not
+decide is not a parameter of any tool: nothing here leaves the sandbox or trusts a task. The limits in the user's settings hold
+for every run; to approve a plan and to start the user's agent needs a flag of the server.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _INSTRUCTIONS = (
 
 
 class Permissions(NamedTuple):
-    """What the user allows an assistant beyond the tools themselves."""
+    """Permissions of an assistant beyond the tools themselves."""
 
     papers: tuple[str, ...]
     """The directories that papers are read from, with links resolved."""
@@ -91,7 +91,7 @@ def _resolve_papers(given: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def build_server(settings: Settings, allowed: Permissions) -> MCPServer[Any]:
-    """The server with all its tools. Raises UsageError where the extra is not installed."""
+    """Build the server with all its tools. Raises UsageError if the extra is not installed."""
     try:
         from mcp.server import MCPServer  # late, both: an extra, and 0.5 s
         from mcp.server.mcpserver.exceptions import ToolError
@@ -101,7 +101,7 @@ def build_server(settings: Settings, allowed: Permissions) -> MCPServer[Any]:
     tools = _Tools(settings, allowed)
 
     def tell_failure(tool: Callable[..., str]) -> Callable[..., str]:
-        """The tool, whose expected errors reach the assistant in their own words."""
+        """Wrap a tool so that its expected errors reach the assistant in their own words."""
 
         @wraps(tool)
         def call(*arguments: Any, **named: Any) -> str:
@@ -148,11 +148,11 @@ class _Tools:
         return self._start(self._open(task), flags, add_usd)
 
     def status(self, task: str = "") -> str:
-        """The progress of a task (the newest, without one): each phase, and what would run next; `holder` is who works on it."""
+        """Return the progress of a task (default: the newest) and what would run next; `holder` is its process."""
         return self._call("status", ["--json", *_optional(task)])
 
     def why(self, task: str) -> str:
-        """Which phases the next run would run, and the reason for each."""
+        """Return the phases that the next run would run, each with its reason."""
         return self._call("why", ["--json", *_optional(task)])
 
     def show(self, task: str, document: str = "") -> str:
@@ -165,7 +165,7 @@ class _Tools:
         return self._call("search", _optional(task, query), fine=(0, 1))
 
     def trace(self, task: str, requirement: str = "") -> str:
-        """Which requirement of the paper is where in the code, and what is known of it; one of them (like R3) with its code."""
+        """Return where each requirement of the paper is in the code, and its evidence; for one (like R3) also its code."""
         return self._call("trace", _optional(task, requirement))
 
     def review(self, task: str, decision: str = "", change: str = "") -> str:
@@ -185,14 +185,13 @@ class _Tools:
         return self._call("review", [*flags, *_optional(task)])
 
     def read(self, task: str, document: str) -> str:
-        """The file of a document, as it lies on the disk."""
         return self._call("show", _optional(task, SHORT.get(document, document)))
 
     def _open(self, task: str) -> TaskStore:
         return open_task(self._settings, _task_name(task))
 
     def _check(self, values: Mapping[str, Any], own: Settings) -> None:
-        """Raises UsageError where a run with these settings is more than the user allows an assistant."""
+        """Raise UsageError where a run with these settings is more than the user allows an assistant."""
         refuse_over_limits(values, own)
         if not self._allowed.run_agent:
             refuse_agents(values)
@@ -203,7 +202,7 @@ class _Tools:
         self._check({**values, "max_usd": values["max_usd"] + add_usd}, own)
 
     def _start(self, store: TaskStore, flags: Mapping[str, Any], add_usd: float = 0.0) -> str:
-        """Starts a run that goes on when the server ends, and tells what it is called. Raises PipelineError for a refusal."""
+        """Start a run that goes on when the server ends, and report what it is called. Raises PipelineError for a refusal."""
         self._check_task(store, flags, add_usd)
         if holder := holder_of(store.root):
             return json.dumps({"task": store.id, "status": "running", "holder": holder})
@@ -240,7 +239,7 @@ class _Tools:
         return json.dumps({**told, "status": store.load("report.json")["status"]})
 
     def _call(self, command: str, arguments: list[str], *, fine: tuple[int, ...] = _FINE) -> str:
-        """What a command prints. Raises PipelineError with its own words where it fails."""
+        """Return the output of a command. Raises PipelineError with its words if it fails."""
         line = [*_PROGRAM, command, *self._place(), *arguments]
         try:
             ended = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False)
@@ -270,15 +269,15 @@ def _last_change(path: str) -> int:
 
 
 def _flags_of(*, model: str, max_usd: float, until: str, mode: str = "") -> dict[str, Any]:
-    """The flags of a run that an assistant gave, by the names of their settings."""
+    """Return the flags that an assistant gave, by the names of their settings."""
     if model.startswith(OWN_AGENT):
-        raise UsageError("an agent of the user's own is named by the user alone: pipeline run --agent CMD")
+        raise UsageError("only the user names an agent of their own: pipeline run --agent CMD")
     given = {"mode": mode, "model": model, "max_usd": max_usd, "until": until}
     return {name: value for name, value in given.items() if value}
 
 
 def _task_name(task: str) -> str:
-    """Return the name of a task, which is no path: the assistant sees the tasks of one directory. Raises UsageError."""
+    """Return the name of a task; a path is refused, as the assistant sees one directory's tasks. Raises UsageError."""
     if task and not is_plain_name(task):
         raise UsageError(f"{task!r} is a path, not the name of a task in the tasks directory of this server")
     return task

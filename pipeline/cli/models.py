@@ -1,4 +1,4 @@
-"""`pipeline models`: which models the settings name, whether they answer, and which providers there are."""
+"""`pipeline models`: list the models of the settings, whether they answer, and the providers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ANSWERED = ("ok", "truncated", "refused")
 
 
 @click.command("models")
-@click.option("--no-call", is_flag=True, help="Only check that the servers answer; ask no model anything.")
+@click.option("--no-call", is_flag=True, help="Only check that the servers answer; send nothing to a model.")
 @click.option("--model", metavar="NAME", help="Test this model, like openai:gpt-5, instead of the configured ones.")
 @base_url_option
 @send_key_option
@@ -55,7 +55,7 @@ def models_command(no_call: bool, model: str | None, base_url: str | None, send_
 
 
 def _models_in_settings(settings: Settings) -> dict[str, list[str]]:
-    """The models that the settings name, each with the settings that name it."""
+    """Return the models that the settings name, each with those settings."""
     names: dict[str, list[str]] = {}
     for use, _ in _USES:
         if name := getattr(settings, use):
@@ -91,13 +91,13 @@ def _try_model(name: str, uses: list[str], settings: Settings, *, call: bool) ->
 
 
 def _abilities(model: Model) -> dict[str, bool]:
-    """Whether it reasons and sees pictures, as far as that is known of a model of its name."""
+    """Return whether a model reasons and sees pictures, as far as its name tells."""
     marks = str(getattr(model, "marks", ""))
     return {"reasoning": "r" in marks, "vision": "v" in marks}
 
 
 def _describe_window(model: Model, *, reachable: bool) -> dict[str, Any]:
-    """The window; or that nobody knows it, with what to type. Of a server that cannot be asked there is nothing to say."""
+    """Describe the window, or that it is unknown, with what to type. Empty for a server that cannot be asked."""
     try:
         window = model.window
     except PhaseError as error:
@@ -159,7 +159,7 @@ def _describe_price(row: dict[str, Any]) -> str:
     if "usd_per_million" not in row and row["reports_cost"]:
         return f"{reads}; its price is not known, and its server says what each call cost: max_usd goes by that"
     if "usd_per_million" not in row:
-        return f"{reads}; its price is not known: max_usd needs it, from prices.yaml beside the settings file"
+        return f"{reads}; its price is not known: max_usd needs it, from prices.yaml next to the settings file"
     price = row["usd_per_million"]
     if not price["in"] and not price["out"]:
         return f"{reads}; costs nothing"

@@ -1,4 +1,4 @@
-"""What to type next: the steps that fit the end of a run, and of a task that somebody looks at."""
+"""Suggest the next commands after a run, and for a task."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OCR = ("no_text", "garbled_text")
 
 
 def next_steps(store: TaskStore, report: dict[str, Any], passed: Phase | None = None) -> Steps:
-    """The steps that fit the end that the report tells of; `passed` is where the run was to stop, and had been before."""
+    """Return the steps that fit the report; `passed` is a phase to stop before that was done already."""
     again = f"run phase {passed.label} again, and everything after it" if passed else ""
     steps = [(f"pipeline resume {command_name(store)} --redo {passed.number}", again)] if passed else []
     if report["exit_code"] == _REJECTED:
@@ -39,7 +39,7 @@ def next_steps(store: TaskStore, report: dict[str, Any], passed: Phase | None = 
 
 
 def load_sound(store: TaskStore, document: str) -> dict[str, Any]:
-    """A document; empty where it is not there, or damaged: whoever reads it next says so."""
+    """Load a document; empty if it is missing or damaged, which its next reader reports."""
     try:
         return dict(store.load(document)) if store.exists(document) else {}
     except PipelineError:
@@ -79,13 +79,13 @@ def _after_an_error(store: TaskStore, report: dict[str, Any]) -> Steps:
 
 
 def is_end_of_work(store: TaskStore, report: dict[str, Any]) -> bool:
-    """Whether the work itself ended in an error. After a damaged document every phase has a result, too, of an earlier run."""
+    """Return whether the work itself failed: behind a damaged document every phase has a result of an earlier run."""
     finished = all(row["status"] in ("done", "skipped") for row in report["phases"])
     return finished and report["status"] == "error" and not _find_damaged(store)
 
 
 def _continue(name: str, report: dict[str, Any]) -> tuple[str, str]:
-    """The command that continues, with the flag that gets the run further."""
+    """Return the command that continues, with the flag that gets the run further."""
     redo = _REDO.search(report["reason"])
     if flag := report.get("resume_with") or (redo and redo[0]):
         return f"pipeline resume {name} {flag}", _WITH.get(flag, "continue, with a higher limit")
@@ -93,7 +93,7 @@ def _continue(name: str, report: dict[str, Any]) -> tuple[str, str]:
 
 
 def _without_model(store: TaskStore, report: dict[str, Any]) -> Steps:
-    """The way back to the rules where a model could not plan; later it would throw the plan away."""
+    """Return the way back to the rules after a model failed to plan; later it would throw the plan away."""
     failed = any(row["name"] == "plan" and row["status"] == "failed" for row in report["phases"])
     settings = store.load("task.json")["settings"] if failed and store.exists("task.json") else {}  # it may be gone
     if not settings:
@@ -104,7 +104,7 @@ def _without_model(store: TaskStore, report: dict[str, Any]) -> Steps:
 
 
 def _with_another_file(store: TaskStore, report: dict[str, Any]) -> Steps:
-    """The task keeps a copy of its source, so a resume alone would read what could not be read once more."""
+    """Return a run of another file: the task keeps a copy of its source, so a resume would fail again."""
     source = str(store.load("task.json")["source"])
     on_disk = os.path.isabs(source)  # else a URL or an arXiv id
     source = relative_path(source) if on_disk else source
@@ -171,12 +171,12 @@ def _after_the_end(store: TaskStore, report: dict[str, Any]) -> Steps:
         told = "run its experiments small, and compare the paper's tables"
         steps += [(f"pipeline reproduce {name} --size quick", told)]
     if is_served(model_for(store.load("task.json")["settings"], "implement")):
-        steps += [(f'pipeline iterate {name} "WHAT"', "change it: say in words what should be otherwise")]
+        steps += [(f'pipeline iterate {name} "WHAT"', "change it: say in words what should change")]
     return [*steps, (f"pipeline resume {name}", "after editing a document, run what depends on it")]
 
 
 def _of_acceptance(store: TaskStore, report: dict[str, Any]) -> Steps:
-    """What helps where the work was not accepted, or where it waits for its user."""
+    """Return the steps after work that was not accepted or waits for its user."""
     name = command_name(store)
     story = (f"pipeline show {name} acceptance", "what was rejected, and why")
     if any(row["status"] == "stopped" for row in report["phases"]):
@@ -200,7 +200,7 @@ def _of_acceptance(store: TaskStore, report: dict[str, Any]) -> Steps:
 
 
 def _was_refused(store: TaskStore, report: dict[str, Any]) -> bool:
-    """Whether a check refused the work. A scaffold of the offline model always is, for what it leaves open."""
+    """Return whether a check refused the work. A scaffold of the offline model always is, for what it leaves open."""
     reason = load_sound(store, "acceptance.json").get("stop_reason", "accepted")
     left_open = report["requirements"]["open"] or report["files"]["missing"]
     offline = model_for(store.load("task.json")["settings"], "implement") == "offline"

@@ -1,4 +1,4 @@
-"""`pipeline open`: the directory of a task, shown by the desktop, or printed where there is none."""
+"""`pipeline open`: show the directory of a task on the desktop, or print it without one."""
 
 from __future__ import annotations
 

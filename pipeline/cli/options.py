@@ -1,4 +1,4 @@
-"""The options of every command that makes phases run."""
+"""Options of every command that runs phases."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?")
 
 
 def _parse_amount(context: click.Context, option: click.Parameter, value: str | None) -> float | None:
-    """Dollars, as the settings take them: no infinity, and nothing that is not a number."""
+    """Parse an amount in dollars, as the settings do: a finite number."""
     if value is not None and not _AMOUNT.fullmatch(value):
         raise click.BadParameter(f"{value!r} is not an amount like 2 or 0.50")
     return None if value is None else float(value)
@@ -38,7 +38,7 @@ def _join_data(context: click.Context, option: click.Parameter, values: tuple[st
 
 def _join_paths(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> str | None:
     if wrong := next((value for value in values if os.pathsep in value), None):
-        raise click.BadParameter(f"{wrong!r} holds a {os.pathsep!r}, which stands between two of them")
+        raise click.BadParameter(f"{wrong!r} holds a {os.pathsep!r}, which separates two of them")
     return os.pathsep.join(values) or None
 
 
@@ -63,12 +63,12 @@ def _full_path(context: click.Context, option: click.Parameter, value: str | Non
 
 
 def _text(name: str, metavar: str, help_text: str, **more: Any) -> Callable[[_Command], _Command]:
-    """An option with a word behind it."""
+    """Add an option with a value."""
     return click.option(name, metavar=metavar, help=help_text, **more)
 
 
 def _flag(names: str, setting: str, help_text: str, **more: Any) -> Callable[[_Command], _Command]:
-    """An option without a word behind it. Where it is not given, the settings say it."""
+    """Add an option without a value. If it is not given, the settings decide."""
     return click.option(names, setting, default=None, help=help_text, **more)
 
 
@@ -132,7 +132,7 @@ _OPTIONS = (
     _text("--command-memory-gb", "N", "Let a command hold up to N GB of memory (default: 8)."),
     _text("--batch-usd", "N", "Make no more calls once N dollars are spent on all tasks in the directory together."),
     _flag(
-        *("--dry-run", "dry_run", "Ask no model: say what its next calls would cost, and stop."),
+        *("--dry-run", "dry_run", "Only estimate what the next calls to a model would cost, and stop."),
         flag_value="true",
     ),
     click.option("--review", type=click.Choice(["auto", "ask", "file"]), help="Who approves the plan."),
@@ -151,13 +151,13 @@ _OPTIONS = (
     _text(
         "--lookup",
         "LIST",
-        "Ask these for code: github,semanticscholar,openalex (default: none).",
+        "Search these services for code: github,semanticscholar,openalex (default: none).",
     ),
     _flag("--allow-own-code/--no-allow-own-code", "allow_own_code", "Fetch the paper's own repository too."),
     click.option(
         *("--sandbox", "sandbox_kind"),
         type=click.Choice(["required", "bubblewrap", "landlock", "podman", "docker", "apptainer"]),
-        help="What keeps the agent's commands in; required (the default) is bubblewrap, else Landlock.",
+        help="How the agent's commands are sandboxed; required (the default) is bubblewrap, else Landlock.",
     ),
     _flag("--unsandboxed", "sandbox", "Let the agent's commands run with your own rights.", flag_value="off"),
     click.option(
@@ -170,7 +170,7 @@ _OPTIONS = (
     click.option(
         "--packages-of",
         type=click.Choice(["today", "paper"]),
-        help="Install packages of today, or as they were two years after an arXiv paper's month.",
+        help="Install today's packages, or those two years after an arXiv paper's month.",
     ),
     _text("--python", "DIR", "Use the packages of an environment of your own, and install none.", **_DIRECTORY),
     _text(
@@ -197,7 +197,7 @@ _OPTIONS = (
         "Run the hooks that are in the workspace before the agent starts, even though they are not trusted.",
         flag_value="true",
     ),
-    _flag("--anyway", "anyway", "Plan what does not look like something to implement.", flag_value="true"),
+    _flag("--anyway", "anyway", "Plan a text that does not look like something to implement.", flag_value="true"),
     _text(
         "--mutants",
         "N|off",
@@ -206,9 +206,9 @@ _OPTIONS = (
     click.option(
         "--require",
         type=click.Choice(["located", "run", "guarded"]),
-        help="Refuse code unless this is known of every requirement (default: it is only reported).",
+        help="Refuse code unless every requirement has this evidence (default: it is only reported).",
     ),
-    _flag("--evidence/--no-evidence", "evidence", "Look which code the tests run and check, or only run them."),
+    _flag("--evidence/--no-evidence", "evidence", "Measure which code the tests run and check, or only run them."),
     _text(
         "--judge",
         "NAME",
@@ -220,15 +220,17 @@ _OPTIONS = (
         type=click.Choice(["quick", "full", "off"]),
         is_flag=False,
         flag_value="full",
-        help="Run the experiments of the code in the end, and compare the paper's tables.",
+        help="Run the experiments of the code at the end, and compare the paper's tables.",
     ),
     _text(
-        "--tolerance", "N", "How many percent a figure may differ from the paper's (default: its own spread, else 5)."
+        "--tolerance",
+        "N",
+        "By how many percent a figure may differ from the paper's (default: its own spread, else 5).",
     ),
     _text(
         "--held-out",
         "DIR",
-        "Data of your own for the experiments; what lies in DIR/labels they never see.",
+        "Data of your own for the experiments, which never see DIR/labels.",
         **_DIRECTORY,
     ),
     _text(
@@ -237,7 +239,7 @@ _OPTIONS = (
     _text("--experiment-minutes", "N", "Stop an experiment after N minutes (default: 60)."),
     _text("--max-acceptance-continues", "N", "Let the agent fix what a check rejected up to N times (default: 3)."),
     _text(
-        *("--password", "WORD", "Opens an encrypted PDF; without WORD you are asked for it. Kept in no file."),
+        *("--password", "WORD", "Opens an encrypted PDF; without WORD you are asked for it. It is not stored."),
         is_flag=False,
         flag_value=_ASK,
     ),
@@ -343,7 +345,7 @@ def _show_all(context: click.Context, option: click.Parameter, value: bool) -> N
 
 
 def run_options(*, without: tuple[str, ...] = ()) -> Callable[[_Command], _Command]:
-    """Gives a command all of them, but those that mean nothing to it."""
+    """Add all of them to a command, except those that mean nothing to it."""
 
     def decorate(command: _Command) -> _Command:
         command = click.option(
@@ -360,7 +362,7 @@ def run_options(*, without: tuple[str, ...] = ()) -> Callable[[_Command], _Comma
 
 
 def flags_of(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that are settings, under their settings' names."""
+    """Return the options that are settings, by their settings' names."""
     if options.get("password") == _ASK:
         options = {**options, "password": click.prompt("Password of the PDF", hide_input=True, err=True)}
     if agent := options.get("agent"):

@@ -1,4 +1,4 @@
-"""Says in the report and in the list how a task stands after a command that changed it between two runs."""
+"""Update the report and the list after a command that changed a task between two runs."""
 
 from __future__ import annotations
 

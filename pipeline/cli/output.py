@@ -1,4 +1,4 @@
-"""What is printed, and how: text from papers and models is shown escaped, so that it cannot drive the terminal."""
+"""Print to the terminal, with text from papers and models escaped, so that it cannot drive the terminal."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pipeline.base.safe_tree import open_file
 
 _SPACES = "\n\t\u00a0\u2002\u2003\u2009\u202f\u3000"
 _WIDE = 10_000
-"""Columns of what is no terminal: nothing is wrapped for programs."""
+"""Width without a terminal: nothing is wrapped for programs."""
 _ROOM = 24
-"""With less room for it, the last column stands on lines of its own."""
+"""Least width of the last column; with less it moves to lines of its own."""
 _COLOURS = {
     **dict.fromkeys(("completed", "done"), "green"),
     **dict.fromkeys(
@@ -28,19 +28,19 @@ _COLOURS = {
 
 
 def to_printable(text: str) -> str:
-    """The text with every control, direction and invisible character written out."""
+    """Return the text with every control, direction and invisible character written out."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in _SPACES else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def print_text(text: str = "") -> None:
-    """Prints to stdout: the answer that was asked for."""
+    """Print to stdout: the answer that was asked for."""
     print_raw(to_printable(text))
 
 
 def print_pages(text: str) -> None:
-    """Prints to stdout what may be longer than the screen: through the pager ($PAGER) where it is, and a terminal shows it."""
+    """Print to stdout what may be longer than the screen: through the pager ($PAGER) where it is, and a terminal shows it."""
     import shutil  # imported here: most commands print a few lines
 
     if not can_draw(sys.stdout) or text.count("\n") + 1 < shutil.get_terminal_size().lines:
@@ -52,36 +52,36 @@ def print_pages(text: str) -> None:
 
 
 def print_raw(text: str) -> None:
-    """Prints to stdout what is printable, and perhaps coloured, already."""
+    """Print to stdout what is printable, and perhaps coloured, already."""
     sys.stdout.write(text + "\n")
 
 
 def print_advice(text: str = "") -> None:
-    """Prints to stdout words of our own that name a command to type, as this user types it."""
+    """Print to stdout words of our own that name a command to type, as this user types it."""
     print_text(rewrite_commands(text))
 
 
 def print_json(value: object) -> None:
-    """Prints a value as JSON, for programs."""
+    """Print a value as JSON, for programs."""
     import json  # imported here: `--help` prints none
 
     sys.stdout.write(json.dumps(value, indent=2) + "\n")  # ASCII: nothing in it can drive a terminal
 
 
 class Answer(NamedTuple):
-    """What a command found, and its exit code."""
+    """Result of a command, and its exit code."""
 
     value: object
-    """What --json prints, or a function that makes it."""
+    """Value for --json, or a function that makes it."""
     show: Callable[[], None]
     """Prints it for a person."""
     exit_code: int = 0
     problems: Sequence[str] = ()
-    """What is wrong with what was looked at: told on stderr below the answer, in both forms."""
+    """Problems, printed to stderr below the answer in both forms."""
 
 
 def print_answer(answer: Answer, *, as_json: bool) -> int:
-    """Prints an answer in one of its two forms, and returns the exit code."""
+    """Print an answer in one of its two forms, and return the exit code."""
     if as_json:
         print_json(answer.value() if callable(answer.value) else answer.value)
     else:
@@ -92,30 +92,30 @@ def print_answer(answer: Answer, *, as_json: bool) -> int:
 
 
 def notify(text: str) -> None:
-    """Prints to stderr: what goes on meanwhile."""
+    """Print progress to stderr."""
     sys.stderr.write(to_printable(rewrite_commands(text)) + "\n")
     sys.stderr.flush()
 
 
 def print_error(text: str) -> None:
-    """Prints one line of error."""
+    """Print one line of error."""
     line = " ".join(to_printable(rewrite_commands(text)).splitlines())
     sys.stderr.write(f"pipeline: {line}\n")
     sys.stderr.flush()
 
 
 def print_warning(text: str) -> None:
-    """Prints one line of warning."""
+    """Print one line of warning."""
     notify(f"warning: {' '.join(text.splitlines())}")
 
 
 def in_terminal() -> bool:
-    """Whether a person is there to answer."""
+    """Return whether a user can answer."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def confirm(question: str, without: str, *, asks_nobody: bool = False) -> bool:
-    """Asks the person at the terminal. Raises UsageError where there is none; `without` is what to type then."""
+    """Ask the user at the terminal. Raises UsageError where there is none; `without` is what to type then."""
     if asks_nobody or not in_terminal():
         raise UsageError(f"there is no terminal to confirm this in; {without}")
     import click
@@ -124,12 +124,12 @@ def confirm(question: str, without: str, *, asks_nobody: bool = False) -> bool:
 
 
 def can_draw(stream: TextIO) -> bool:
-    """Whether a stream is a terminal that understands more than lines."""
+    """Return whether a stream is a terminal that understands more than lines."""
     return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def paint_text(text: str, status: str = "", *, dim: bool = False, stream: TextIO | None = None) -> str:
-    """The text made printable; in a terminal that may show colours, in that of a status word, or dim."""
+    """Return printable text, coloured by a status word or dim if the terminal shows colours."""
     text, stream = to_printable(text), stream or sys.stdout
     if not text or not (status in _COLOURS or dim) or os.environ.get("NO_COLOR") or not can_draw(stream):
         return text
@@ -139,7 +139,7 @@ def paint_text(text: str, status: str = "", *, dim: bool = False, stream: TextIO
 
 
 def width_of_terminal(stream: TextIO | None = None) -> int:
-    """The columns of the terminal that a stream is; very many where it is none."""
+    """Return the columns of a stream's terminal; very many without one."""
     if not (stream or sys.stdout).isatty():
         return _WIDE
     import shutil  # imported here: only a terminal has a width
@@ -148,7 +148,7 @@ def width_of_terminal(stream: TextIO | None = None) -> int:
 
 
 def wrap_text(text: str, *, indent: int = 0, hanging: int | None = None, stream: TextIO | None = None) -> str:
-    """The text in lines that fit the terminal, cut between words alone; lines after the first are indented."""
+    """Wrap text to the terminal, between words alone; lines after the first are indented."""
     width = width_of_terminal(stream)
     if len(text) + indent < width:
         return " " * indent + text
@@ -167,7 +167,7 @@ def wrap_text(text: str, *, indent: int = 0, hanging: int | None = None, stream:
 
 
 def print_pairs(rows: list[tuple[str, str]], *, dim: bool = False) -> None:
-    """Prints what is named on the left and explained on the right; below where a terminal is too narrow."""
+    """Print what is named on the left and explained on the right; below where a terminal is too narrow."""
     shown = [(rewrite_commands(left), rewrite_commands(right)) for left, right in rows]
     column = max((len(left) for left, _ in shown), default=0) + 4
     stacked = width_of_terminal() < column + _ROOM
@@ -184,7 +184,7 @@ def print_pairs(rows: list[tuple[str, str]], *, dim: bool = False) -> None:
 
 
 def print_table(rows: list[tuple[str, ...]], *, header: tuple[str, ...]) -> None:
-    """Prints rows in columns; the last one takes what room it needs, in lines of its own where a terminal is narrow."""
+    """Print rows in columns; the last one takes what room it needs, in lines of its own where a terminal is narrow."""
     shown = [header, *(tuple(to_printable(cell) for cell in row) for row in rows)]
     widths = [max(len(row[column]) for row in shown) for column in range(len(header) - 1)]
     before, width = sum(widths) + 2 * len(widths), width_of_terminal()
@@ -205,7 +205,7 @@ _EXTRA = "pip install 'paper-pipeline["
 
 
 def program_name() -> str:
-    """`pipeline` where the shell finds this one under that name, else its path, or `python -m pipeline`; ready to paste."""
+    """Return `pipeline` if the shell finds this one by that name, else its path, or `python -m pipeline`; ready to paste."""
     called = sys.argv[0] if os.path.basename(sys.argv[0]) == _NAME and os.access(sys.argv[0], os.X_OK) else ""
     found, beside = _find_on_path(_NAME), os.path.join(os.path.dirname(sys.executable), _NAME)
     if found and os.path.realpath(found) in (os.path.realpath(called or beside), os.path.realpath(beside)):
@@ -214,7 +214,7 @@ def program_name() -> str:
 
 
 def rewrite_commands(text: str) -> str:
-    """The text with every `pipeline COMMAND`, and every pip for an extra, as this user types it."""
+    """Replace every `pipeline COMMAND`, and every pip for an extra, by what this user types."""
     if _EXTRA in text:  # the pip on the path may be another Python's
         text = re.sub(rf"(?<!-m ){re.escape(_EXTRA)}", lambda _: f"{_python_command()} -m {_EXTRA}", text)
         clone = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -231,7 +231,7 @@ def rewrite_commands(text: str) -> str:
 
 
 def _python_command() -> str:
-    """The interpreter as it was typed, where that still means the one that runs."""
+    """Return the interpreter as it was typed, if that still means the running one."""
     typed = sys.orig_argv[0]
     if os.sep in typed:
         return quote_short(typed)
@@ -241,13 +241,13 @@ def _python_command() -> str:
 
 
 def _find_on_path(name: str) -> str:
-    """What the shell finds under a name; empty for nothing. shutil.which would import shutil, which costs 2 ms."""
+    """Return the program that the shell finds under a name, or an empty string. shutil would cost 2 ms."""
     paths = (os.path.join(folder, name) for folder in os.environ.get("PATH", "").split(os.pathsep))
     return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), "")
 
 
 def quote_short(path: str) -> str:
-    """The shorter one of a path in full and as seen from here, as a shell takes it."""
+    """Return the shorter of the full and the relative path, quoted for a shell."""
     relative = os.path.relpath(path)
     name = min(os.path.abspath(path), relative if os.sep in relative else f"./{relative}", key=len)
     if re.fullmatch(r"[\w./+-]+", name, re.ASCII):
@@ -259,9 +259,9 @@ def quote_short(path: str) -> str:
 
 
 def write_page(out: str, start: str, render: Callable[[], str]) -> None:
-    """Writes a page, and says so. Raises UsageError where there is something else than a page that begins so."""
+    """Write a page, and print its name. Raises UsageError if another file has that name."""
     if os.path.lexists(out) and not _begins_with(out, start.encode()):
-        raise UsageError(f"--html {out} already exists, and is not such a page; choose another name")
+        raise UsageError(f"--html {out} already exists, and was not written by this command; choose another name")
     write_durable(os.path.abspath(out), render().encode())
     notify(f"wrote {out}")
 

@@ -1,4 +1,4 @@
-"""`pipeline pack` and `pipeline unpack`: a task as one file, to be carried to another machine and back."""
+"""`pipeline pack` and `pipeline unpack`: move a task to another machine as one file."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def pack_command(task: str, output: str | None, tasks_dir: str | None) -> None:
         raise UsageError(f"{relative_path(target)} already exists; remove it first, or name another place with -o")
     packed = pack_task(store, target, config_directory())
     if packed.left_out:
-        notify(f"left out: {packed.left_out} (links, and what else is no plain file)")
+        notify(f"left out: {packed.left_out} (links and special files)")
     size = os.path.getsize(target) / 2**20
     print_text(
         f"packed {packed.files:,} files of {packed.bytes / 2**20:,.1f} MB into {relative_path(target)} ({size:,.1f} MB)"
@@ -60,10 +60,9 @@ def pack_command(task: str, output: str | None, tasks_dir: str | None) -> None:
 @click.option("--id", "wanted_id", metavar="NAME", help="The name of the task; by default the one that it had.")
 @tasks_dir_option
 def unpack_command(file: str, wanted_id: str | None, tasks_dir: str | None) -> None:
-    """Make a task of a file that `pack` wrote. It is unpacked whole or not at all.
+    """Unpack a task from a file that `pack` wrote, whole or not at all.
 
-    What another user packed, or somebody changed, is a task from elsewhere: nothing outside of it is read before you
-    say `adopt`.
+    Another user's archive, or a changed one, is an untrusted task: nothing outside of it is read before you say `adopt`.
 
     \b
     pipeline unpack paper.task.tar.gz
@@ -75,7 +74,7 @@ def unpack_command(file: str, wanted_id: str | None, tasks_dir: str | None) -> N
     make_key(config_directory())
     if not has_key(config_directory()):
         raise UsageError(
-            f"no key can be kept in {config_directory()}, so nobody could tell whose task this is; make it writable first"
+            f"no key can be stored in {config_directory()}, so the owner of the task cannot be verified; make it writable"
         )
     packed = unpack_task(file, settings, config_directory(), wanted_id=wanted_id)
     root = os.path.join(os.path.abspath(settings.tasks_dir), packed.task)

@@ -1,4 +1,4 @@
-"""The versions of a plan that were up for review: each is kept under its digest, and the newest two are compared."""
+"""Compare the reviewed versions of a plan, each kept under its digest."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def show_plan(plan: dict[str, Any], most: int | None = None) -> None:
 
 
 def show_difference(store: TaskStore) -> None:
-    """The lines that differ between the plan and the newest of its other versions."""
+    """Print the lines that differ between the plan and the newest of its other versions."""
     before, lines = compare_versions(store)
     if not before:
         print_text("there is no other version of this plan")
         return
-    print_text("\n".join([f"from {before} to {(store.digest(PLAN) or '')[:12]}:", *(lines or ["nothing differs"])]))
+    print_text("\n".join([f"from {before} to {(store.digest(PLAN) or '')[:12]}:", *(lines or ["no differences"])]))
 
 
 def compare_versions(store: TaskStore) -> tuple[str, list[str]]:
-    """The digest of the newest other version of the plan, empty where there is none, and the lines that differ."""
+    """Return the digest of the plan's newest other version, empty if there is none, and the differing lines."""
     from phases.planning.changes import plan_difference  # imported here: TAB must import no phase
 
     folder, digest = store.path("plan_versions"), (store.digest(PLAN) or "")[:16]

@@ -1,4 +1,4 @@
-"""What a person sees while phases run: a line a phase, and in a terminal a last line that lives."""
+"""Show progress while phases run: a line a phase, and in a terminal a live last line."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _MARKS = {
 }
 _TICK = 0.2
 _HANGING = 20
-"""Where the words after a phase's number and name stand."""
+"""Column of the text after a phase's number and name."""
 
 
 class Progress:
@@ -60,7 +60,7 @@ class Progress:
             start_thread(self._tick, "progress")
 
     def show(self, event: RunEvent) -> None:
-        """Takes one event of the runner, from whichever thread."""
+        """Take one event of the runner, from whichever thread."""
         label = f"{event.phase.number:<3} {event.phase.name:<13}"
         with self._lock:
             if event.kind == "started":
@@ -79,11 +79,11 @@ class Progress:
             self._redraw()
 
     def tell(self, text: str, *, warning: bool = False) -> None:
-        """Shows what the user should know before the first phase runs."""
+        """Show what the user should know before the first phase runs."""
         (print_warning if warning else notify)(text)
 
     def choose_reviewer(self, store: TaskStore, values: dict[str, Any]) -> Callable[[str, str], Decision]:
-        """Who decides about the plan; while a person looks at it, the live line is away."""
+        """Return the reviewer of the plan; the live line is hidden during a review."""
         reviewer = choose_reviewer(store, values)
 
         def review(plan: str, digest: str) -> Decision:
@@ -94,19 +94,19 @@ class Progress:
         return review
 
     def ask(self, values: Mapping[str, Any], question: str, options: Sequence[str]) -> str | None:
-        """Asks the person at the terminal."""
+        """Ask the user at the terminal."""
         with self._aside_from():
             return _ask_user(question, options, values)
 
     def _show_log(self, level: str, message: str) -> None:
-        """Shows a line of the log, from whichever thread."""
+        """Show a line of the log, from whichever thread."""
         with self._lock:
             self._line(f"  {level:<7} {message}")
             self._redraw()
 
     @contextmanager
     def _aside_from(self) -> Iterator[None]:
-        """Inside, the live line is away: somebody is asked something."""
+        """Hide the live line during a question."""
         with self._lock:
             self._redraw(hidden=True)
             self._aside = True
@@ -117,7 +117,7 @@ class Progress:
                 self._aside = False
 
     def close(self) -> None:
-        """Takes the live line away."""
+        """Take the live line away."""
         self._closed.set()
         with self._lock:
             self._running.clear()

@@ -1,4 +1,4 @@
-"""`pipeline read`: what the reader makes of a paper, without a task."""
+"""`pipeline read`: read a paper without making a task."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from pipeline.engine.settings import Settings
 
 _run = partial(run_worker, start=WorkerStart(os.environ, confine_parser))
 _DOTS_PER_INCH = 120
-"""Of figures and tables."""
+"""Resolution of figures and tables."""
 _LISTED = ("sections", "references", "equations", "algorithms", "tables", "figures", "links")
 
 
 @click.command("read")
 @click.argument("file", metavar="SOURCE", shell_complete=complete_files)
-@html_option("puts the paper's pages beside the Markdown")
+@html_option("puts the paper's pages next to the Markdown")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print the paper as Markdown.")
 @click.option("--password", metavar="WORD", help="Opens an encrypted PDF.")
 @click.option(
@@ -81,7 +81,7 @@ def read_command(
 
 
 class ReadDocument(NamedTuple):
-    """A source that was read: of which kind it is, where its copy lies, and what it says."""
+    """A source with its kind, its copy and its text."""
 
     kind: str
     path: str
@@ -92,7 +92,7 @@ class ReadDocument(NamedTuple):
 def read_document(
     file: str, folder: str, settings: Settings, *, ocr: bool = False, tell: Callable[[str], None] = notify
 ) -> ReadDocument:
-    """Reads a source, by way of a copy in `folder`. Raises PhaseError for what cannot be read."""
+    """Read a source, by way of a copy in `folder`. Raises PhaseError for what cannot be read."""
     kind, path = _copy_source(file, folder, settings, tell)
     reading = read_in_subprocess(kind, path, settings.password or None, reader=settings.reader, run=_run)
     if ocr and is_scan(kind, reading):
@@ -105,10 +105,10 @@ def read_document(
 
 
 def _recognize(file: str, path: str) -> None:
-    """Puts a text layer into the copy at `path`, and keeps it for `run` under a name of its own."""
+    """Put a text layer into the copy at `path`, and keep it for `run` under a name of its own."""
     kept = f"ocr-{os.path.basename(file)}"
     if os.path.exists(kept):
-        raise PhaseError(f"{kept} is there already; read it, or take it away: pipeline read {quote(kept)}")
+        raise PhaseError(f"{kept} already exists; read it, or remove it: pipeline read {quote(kept)}")
     notify(f"ocrmypdf recognizes the letters of {file}; this takes some seconds a page")
     content = recognize_letters(path, run=_run)
     for name in (path, kept):
@@ -118,7 +118,7 @@ def _recognize(file: str, path: str) -> None:
 
 
 def _draw(found: ReadDocument, settings: Settings) -> tuple[dict[int, bytes], dict[str, bytes]]:
-    """The pages by their numbers, and the figures and tables by their labels; of what is no PDF, none."""
+    """Return the pages by number, and the figures and tables by label; none without a PDF."""
     if found.kind != PDF:
         return {}, {}
     password = settings.password or None
@@ -129,7 +129,7 @@ def _draw(found: ReadDocument, settings: Settings) -> tuple[dict[int, bytes], di
 
 def _write_assets(directory: str, pages: dict[int, bytes], floats: dict[str, bytes]) -> None:
     if not pages:
-        raise UsageError("--assets draws the pages of a PDF, and this is none that can be drawn")
+        raise UsageError("--assets draws the pages of a PDF, and this file cannot be drawn")
     if os.path.lexists(directory) and (not os.path.isdir(directory) or os.listdir(directory)):
         raise UsageError(f"--assets {directory} already exists, and is not an empty directory; choose another name")
     os.makedirs(directory, exist_ok=True)
@@ -140,7 +140,7 @@ def _write_assets(directory: str, pages: dict[int, bytes], floats: dict[str, byt
 
 
 def _copy_source(file: str, folder: str, settings: Settings, tell: Callable[[str], None]) -> tuple[str, str]:
-    """The kind of a source, and where its files lie now, for the reader alone."""
+    """Copy a source for the reader alone; return its kind, and where its files are."""
     if is_path(file):
         refuse_unusable(os.path.abspath(file), settings, command="read")
     private = settings.private_addresses == "allowed"

@@ -14,19 +14,19 @@ from pipeline.cli.run_task import check_options, run_task
 
 @click.command("reproduce")
 @task_or_newest
-@click.option("--size", type=click.Choice(["quick", "full"]), default="full", help="How much is run (default: full).")
-@click.option("--tolerance", metavar="N", help="How many percent a figure may differ from the paper's.")
+@click.option("--size", type=click.Choice(["quick", "full"]), default="full", help="How much to run (default: full).")
+@click.option("--tolerance", metavar="N", help="By how many percent a figure may differ from the paper's.")
 @click.option(
     "--held-out",
     metavar="DIR",
     shell_complete=complete_directories,
-    help="Data of your own for the experiments; what lies in DIR/labels they never see.",
+    help="Data of your own for the experiments, which never see DIR/labels.",
 )
 @click.option(
     "--reproduce-attempts", metavar="N", help="Send what differs back to the agent, up to N times (default: 0)."
 )
-@click.option("--max-usd", metavar="N", help="Pause the attempts before this is passed, in dollars.")
-@click.option("--max-minutes", metavar="N", help="Pause the attempts after so many minutes.")
+@click.option("--max-usd", metavar="N", help="Pause the attempts before they cost more than this, in dollars.")
+@click.option("--max-minutes", metavar="N", help="Pause the attempts after this many minutes.")
 @data_option
 @allow_data_option
 @click.option("--experiment-minutes", metavar="N", help="Stop an experiment after N minutes (default: 60).")

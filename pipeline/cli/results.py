@@ -1,4 +1,4 @@
-"""`pipeline results`: the paper's tables beside what the code gave, as text, CSV, JSON or a page."""
+"""`pipeline results`: compare the paper's tables with the code's results, as text, CSV, JSON or a page."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _FIGURES = ("paper", "spread", "ours", "our_spread", "difference", "tolerance")
 @click.command("results")
 @answers_about(task_or_newest)
 @click.option("--csv", "csv_file", metavar="FILE", shell_complete=complete_files, help="Also write the cells as CSV.")
-@html_option("draws the paper's figures beside ours")
+@html_option("draws the paper's figures next to ours")
 def results_command(store: TaskStore, csv_file: str | None, html: str | None) -> Answer:
     """Show every cell of the paper's tables: its figure, ours, how far they are apart, and what that shows.
 
@@ -70,12 +70,12 @@ def _read_results(store: TaskStore) -> dict[str, Any]:
     phase = store.graph.writer(_RESULTS)
     stamp = store.stamps.get(phase.number) if phase else None
     if phase and stamp and (why := store.stale_reason(phase, stamp.settings)):
-        print_warning(f"these results are old ({why}); make them anew with: pipeline reproduce {name}")
+        print_warning(f"these results are old ({why}); update them with: pipeline reproduce {name}")
     return dict(store.load(_RESULTS))
 
 
 def read_curves(store: TaskStore, results: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The curves in what the experiments wrote along their epochs or steps; a file that says nothing of the kind has none."""
+    """Return the curves in the experiments' files along epochs or steps."""
     from phases.pages.results_page import draw_curves  # imported here: only pages need it
 
     curves = []
@@ -88,7 +88,7 @@ def read_curves(store: TaskStore, results: Mapping[str, Any]) -> list[dict[str, 
 
 
 def _read_metrics(text: str, *, is_csv: bool) -> list[dict[str, Any]]:
-    """The rows of a file that goes along epochs or steps; of another, whose rows may be many, none."""
+    """Return the rows of a file along epochs or steps; none of other files, which may have many."""
     from phases.pages.results_page import find_steps  # imported here: as above
 
     if is_csv:
@@ -113,7 +113,7 @@ def _show_results(name: str, results: dict[str, Any]) -> None:
     for row in results.get("attempts", ()):
         changed = f"changed {', '.join(row['changed'])} ({row['changes']})" if row["changed"] else "changed nothing"
         print_text(
-            wrap_text(f"\nattempt {row['number']}: the agent was told of {row['told']} cells, and {changed}", hanging=4)
+            wrap_text(f"\nattempt {row['number']}: the agent was sent {row['told']} cells, and {changed}", hanging=4)
         )
         print_text(wrap_text(f"  before it: {row['before']}", hanging=4))
     for number, line in enumerate(describe_data(results.get("data", ()))):
@@ -125,7 +125,7 @@ def _show_results(name: str, results: dict[str, Any]) -> None:
 
 
 def summarize_tables(store: TaskStore, report: dict[str, Any]) -> list[str]:
-    """What the last screen says of the paper's tables."""
+    """Summarize the paper's tables for the closing screen."""
     lines = ["", wrap_text(f"The paper's tables: {report['reproduction']['sentence']}")]
     lines.append(f"  each cell: pipeline results {command_name(store)}")
     results = store.load(_RESULTS)
@@ -169,7 +169,7 @@ def _count_files(count: int) -> str:
 
 
 def _describe_reason(cell: dict[str, Any]) -> str:
-    """Why a cell has its verdict; empty where that is plain."""
+    """Return why a cell has its verdict; empty if that is plain."""
     if cell["why"] or cell["verdict"] not in ("near", "differs"):
         return str(cell["why"])
     return f"{abs(cell['difference']):.3g} apart, and {cell['tolerance']:.3g} is allowed ({cell['tolerance_from']})"
@@ -180,7 +180,7 @@ def _list_names(names: list[str]) -> str:
 
 
 def _label_widths(rows: Sequence[Sequence[str]]) -> tuple[int, int]:
-    """The widths of the columns ROW and COLUMN that leave room for the others in the terminal."""
+    """Return widths of the columns ROW and COLUMN that leave room for the others in the terminal."""
     widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
     room = max(width_of_terminal() - (sum(widths) - widths[1] - widths[2]), _LEAST)
     column = min(widths[2], max(room - widths[1], room * 2 // 5))
@@ -188,14 +188,13 @@ def _label_widths(rows: Sequence[Sequence[str]]) -> tuple[int, int]:
 
 
 def _fold_labels(row: Sequence[str], first: int, second: int) -> Iterator[tuple[str, ...]]:
-    """A row whose labels are not cut, in as many lines as they take: labels may differ in their last words alone."""
+    """Yield a row in as many lines as its labels take: labels may differ in their last words alone."""
     lines = zip_longest(wrap(row[1], first) or [""], wrap(row[2], second), fillvalue="")
     for number, (name, column) in enumerate(lines):
         yield ("", name, column, *[""] * 3) if number else (row[0], name, column, *row[3:])
 
 
 def _as_csv(cells: list[dict[str, Any]]) -> str:
-    """The cells as a table for other programs."""
     text = io.StringIO()
     names = ("id", "table", "row", "column", "unit", "measure", *_FIGURES, "verdict", "agrees", "known_from", "why")
     writer = csv.writer(text)
@@ -205,5 +204,5 @@ def _as_csv(cells: list[dict[str, Any]]) -> str:
 
 
 def _harmless(value: object) -> object:
-    """Text of the paper, so that no spreadsheet takes it for a formula."""
+    """Return text of the paper that no spreadsheet reads as a formula."""
     return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@") else value

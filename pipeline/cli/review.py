@@ -1,4 +1,4 @@
-"""Who approves a plan: nobody has to (auto), the person in the terminal (ask), or a later `pipeline review` (file)."""
+"""Review a plan: without a reviewer (auto), in the terminal (ask), or by a later `pipeline review` (file)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ASKED = 20
 _ANSWERS = {
     "approve": "approve this plan, and go on",
     "edit": "open the plan in $EDITOR",
-    "change": "say what another plan must take up",
+    "change": "say what the next plan must change",
     "reject": "end here; no code is written",
     "later": "pause; decide with `pipeline review`",
 }
@@ -47,8 +47,8 @@ _MOST_DOUBTS = 20
 @click.option("--approve", "verdict", flag_value="approve", help="Approve exactly the plan that is there now.")
 @click.option("--reject", "verdict", flag_value="reject", help="Reject it; the next run stops with exit code 4.")
 @click.option("--edit", is_flag=True, help="Open the plan in $EDITOR first; an edit that does not parse is not kept.")
-@click.option("--change", metavar="TEXT", help="Ask the planner for another plan that takes up TEXT.")
-@click.option("--strike", multiple=True, metavar="ID", help="Strike a requirement, value, component, … by its id.")
+@click.option("--change", metavar="TEXT", help="Ask the planner for another plan that follows TEXT.")
+@click.option("--strike", multiple=True, metavar="ID", help="Remove a requirement, value, component, … by its id.")
 @click.option(
     "--set", "changed", multiple=True, metavar="ID.FIELD=VALUE", help="Change a field of a row, like V3.value=0.1."
 )
@@ -56,8 +56,8 @@ _MOST_DOUBTS = 20
     "--add", "added", nargs=2, multiple=True, metavar="KIND TEXT", help="Add a requirement, or a value: NAME = VALUE."
 )
 @click.option("--diff", is_flag=True, help="Show what differs from the version that was up for review before.")
-@html_option("puts each row beside the picture of its page, with its words marked")
-@click.option("--plan", "shown", metavar="SHA256", help="Do so only if the plan's sha256 still begins with this.")
+@html_option("puts each row next to its page, with its quote marked")
+@click.option("--plan", "shown", metavar="SHA256", help="Only if the plan's sha256 still begins with this.")
 def review_command(
     store: TaskStore, verdict: str | None, edit: bool, change: str | None, html: str | None, **more: Any
 ) -> Answer:
@@ -98,11 +98,11 @@ def review_command(
 
 
 def _refuse_damaged(store: TaskStore) -> None:
-    """Raises ContractError for a plan that does not parse, with the way to mend it: a person changed the file."""
+    """Raise ContractError for a plan that does not parse, with the way to mend it: a person changed the file."""
     try:
         store.load(PLAN)
     except ContractError as error:
-        again = f"mend it with: pipeline review {command_name(store)} --edit"
+        again = f"fix it with: pipeline review {command_name(store)} --edit"
         raise ContractError(f"{error}; it was changed after it was written: {again}") from error
 
 
@@ -118,14 +118,14 @@ def _show_plan(store: TaskStore) -> None:
     for line in (*note_packages(store), *note_data(store)):
         print_advice(line)
     if plan_standing(store)["standing"] == "open":
-        print_advice(f"beside the pages of the paper: pipeline review {command_name(store)} --html plan.html")
+        print_advice(f"next to the pages of the paper: pipeline review {command_name(store)} --html plan.html")
         print_advice(
             f"decide with: pipeline review {command_name(store)} --approve (or --edit, --change TEXT, --reject)"
         )
 
 
 def _change_rows(store: TaskStore, more: dict[str, Any]) -> None:
-    """Strikes, changes and adds what the command names, in this order; the plan before is kept among its versions."""
+    """Remove, change and add the rows that the command names, in this order; the earlier plan is kept among its versions."""
     # imported here: TAB must import no phase
     from phases.planning.plan_edits import add_row, change_row, strike_row, why_row_unfit
 
@@ -139,7 +139,7 @@ def _change_rows(store: TaskStore, more: dict[str, Any]) -> None:
         identifier = match.group(1).upper()
         plan = change_row(plan, identifier, match.group(2), match.group(3))
         if why := why_row_unfit(plan, identifier, store.contracts):
-            raise UsageError(f"--set {text}: {why}; the plan is as it was")
+            raise UsageError(f"--set {text}: {why}; the plan is unchanged")
     for kind, text in more["added"]:
         plan = add_row(plan, kind, " ".join(text.split()))
     data = store.contracts.serialise(PLAN, plan, writer=user_name())
@@ -150,7 +150,7 @@ def _change_rows(store: TaskStore, more: dict[str, Any]) -> None:
 
 
 def find_doubts(store: TaskStore) -> list[str]:
-    """What makes no sense in the plan: ids that lead nowhere, quotes that the paper does not have; each with its line."""
+    """Return the inconsistencies of the plan, like unknown ids and quotes that are not in the paper, each with its line."""
     from phases.planning.plan_sense import doubts_about  # imported here: TAB must import no phase
 
     if not (store.exists("paper.md") and store.exists("outline.json")):
@@ -159,7 +159,7 @@ def find_doubts(store: TaskStore) -> list[str]:
     data = read_bytes(store.path(PLAN))
     found = doubts_about(store.load(PLAN), data, store.load("paper.md"), store.load("outline.json"), requests)
     more = len(found) - _MOST_DOUBTS
-    return [*found[:_MOST_DOUBTS], *([f"and {more} more of this sort"] if more > 0 else [])]
+    return [*found[:_MOST_DOUBTS], *([f"and {more} more like this"] if more > 0 else [])]
 
 
 def _refuse_other_plan(store: TaskStore, shown: str | None) -> None:
@@ -173,7 +173,7 @@ def _refuse_other_plan(store: TaskStore, shown: str | None) -> None:
 def _apply_decision(store: TaskStore, verdict: str | None, edit: bool, change: str | None) -> None:
     name = command_name(store)
     if edit:
-        notify("the plan was edited" if edit_plan(store) else "the plan is as it was")
+        notify("the plan was edited" if edit_plan(store) else "the plan is unchanged")
         for line in find_doubts(store):
             print_warning(line)
     if change:
@@ -214,7 +214,7 @@ def _update_gate(store: TaskStore, *, asks: bool) -> None:
 
 
 def plan_standing(store: TaskStore) -> dict[str, str]:
-    """How the plan stands: approved (by the gate), decided (noted for it), or open."""
+    """Return the state of the plan: approved (by the gate), decided (noted for it), or open."""
     digest = store.digest(PLAN) or ""
     if store.exists("plan_review.json") and store.load("plan_review.json")["plan_sha256"] == digest:
         return {"plan_sha256": digest, "standing": "approved"}
@@ -224,7 +224,7 @@ def plan_standing(store: TaskStore) -> dict[str, str]:
 
 
 def choose_reviewer(store: TaskStore, values: dict[str, Any]) -> Callable[[str, str], Decision]:
-    """The reviewer that --review names; by default a person is asked only where one is there and a model costs money.
+    """Return the reviewer of --review; by default the terminal is asked if it is there and a model costs money.
 
     What a person allows beside the plan is put into `values`, by which the run goes on, and into task.json.
     """
@@ -243,7 +243,7 @@ def choose_reviewer(store: TaskStore, values: dict[str, Any]) -> Callable[[str, 
 
 
 def _price_code(store: TaskStore, values: dict[str, Any]) -> NoReturn:
-    """Ends a dry run at the review, with what the code of this plan will cost."""
+    """End a dry run at the review, with what the code of this plan will cost."""
     from phases.agent.implement import price_code  # imported here: TAB must import no phase
     from phases.llm.estimate import DryRun
 
@@ -252,12 +252,11 @@ def _price_code(store: TaskStore, values: dict[str, Any]) -> NoReturn:
 
 
 def make_decision(verdict: str, by: str, digest: str) -> Decision:
-    """A decision of now."""
     return Decision(verdict, by, utc_timestamp(), digest)
 
 
 def user_name() -> str:
-    """The name that a decision is signed with."""
+    """Return the name that a decision is signed with."""
     import getpass  # imported here: only a decision needs it
 
     try:
@@ -274,7 +273,7 @@ def _approve_automatically(store: TaskStore, digest: str) -> Decision:
 
 
 def read_decision(store: TaskStore, digest: str) -> Decision:
-    """The decision that `pipeline review` left for exactly this plan. Raises Paused where there is none."""
+    """Return the decision of `pipeline review` on exactly this plan. Raises Paused if there is none."""
     # without its digest: the report keeps this line, and the plan may be edited meanwhile
     name, waits = command_name(store), "the plan waits for a decision"
     if not store.exists(DECISION):
@@ -292,19 +291,19 @@ def read_decision(store: TaskStore, digest: str) -> Decision:
 
 
 def write_decision(store: TaskStore, decision: Decision) -> None:
-    """Keeps a decision where the gate finds it."""
+    """Keep a decision where the gate finds it."""
     store.write({DECISION: {"version": 1, **decision._asdict()}})
 
 
 def request_change(store: TaskStore, text: str) -> None:
-    """Notes what the next plan must take up; the plan phase reads it, and so becomes stale."""
+    """Note what the next plan must take up; the plan phase reads it, and so becomes stale."""
     before = store.load(REQUESTS)
     row = {"text": text, "by": user_name(), "at": utc_timestamp()}
     store.write({REQUESTS: {**before, "requests": [*before["requests"], row]}})
 
 
 def edit_plan(store: TaskStore) -> bool:
-    """Opens the plan in $EDITOR; True when it changed. A plan that does not parse is edited again or dropped, never kept."""
+    """Open the plan in $EDITOR; True when it changed. A plan that does not parse is edited again or dropped, never kept."""
     before = read_bytes(store.path(PLAN))
     text = before.decode("utf-8")
     while True:
@@ -315,7 +314,7 @@ def edit_plan(store: TaskStore) -> bool:
             store.contracts.parse(PLAN, answer.encode("utf-8"), writer=user_name())
         except ContractError as error:
             if not in_terminal() or not click.confirm(f"{error}\nEdit it again? (no: the edit is dropped)", err=True):
-                raise ContractError(f"{error}; the plan is as it was") from error
+                raise ContractError(f"{error}; the plan is unchanged") from error
             text = answer
         else:
             replace_plan(store, before, answer.encode("utf-8"))
@@ -323,10 +322,10 @@ def edit_plan(store: TaskStore) -> bool:
 
 
 def _ask_person(store: TaskStore, plan: str, digest: str, values: dict[str, Any]) -> Decision:
-    """Shows the plan and waits for a word that is a decision. Silence and nonsense decide nothing."""
+    """Show the plan and wait for a word that is a decision. Silence and nonsense decide nothing."""
     if not in_terminal():
         return read_decision(store, digest)
-    from phases.sandbox.installs import pip_packages  # imported here: TAB must import no phase
+    from phases.planning.plan_words import pip_packages  # imported here: TAB must import no phase
 
     parsed = store.contracts.parse(PLAN, plan.encode("utf-8"), writer="phase 05")
     print_text()
@@ -357,7 +356,7 @@ def _ask_person(store: TaskStore, plan: str, digest: str, values: dict[str, Any]
 
 
 def _ask_once(store: TaskStore, digest: str) -> Decision | str:
-    """One question. A Decision, "later", or nothing that decides."""
+    """Ask once. Returns a Decision, "later", or an answer without a decision."""
     typed = click.prompt(
         "approve, edit, change, reject or later (? explains)", default="", show_default=False, err=True
     )
@@ -374,7 +373,7 @@ def _ask_once(store: TaskStore, digest: str) -> Decision | str:
     if answer == "edit":
         if edit_plan(store):
             raise InputsChanged("the plan was edited")
-        print_warning("the plan is as it was")
+        print_warning("the plan is unchanged")
     elif answer == "change":
         request_change(store, click.prompt("what must change", err=True))
         raise InputsChanged("a change was asked for")

@@ -1,4 +1,4 @@
-"""What a review tells and asks of the packages and the data sets that a plan names: what can be had, and what may be fetched."""
+"""Describe a plan's packages and data sets at the review: what is available, and what may be fetched."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _PLAN, _INPUT = "initial_plan.txt", "input.json"
 
 
 def note_packages(store: TaskStore) -> list[str]:
-    """What a reader of the plan should know of its packages: how large they are, or that they are not there, and what helps."""
-    from phases.sandbox.installs import pip_packages
+    """Describe the packages of the plan: their size, or that they are missing and what helps."""
+    from phases.planning.plan_words import pip_packages
     from phases.workspace.packages import ALLOW, ALLOWED, describe_lock, describe_missing, missing_packages
 
     settings = settings_in_force(store, settings_from({}), {}).values
@@ -48,7 +48,7 @@ def note_packages(store: TaskStore) -> list[str]:
 
 
 def note_data(store: TaskStore, values: Mapping[str, Any] | None = None) -> list[str]:
-    """What a reader of the plan should know of its data sets: what is given, what is fetched from where, what is missing."""
+    """Describe the data sets of the plan: given, to be fetched, or missing."""
     from phases.workspace.data_sets import describe_data, is_allowed, list_data
 
     settings = values or settings_in_force(store, settings_from({}), {}).values
@@ -60,7 +60,7 @@ def note_data(store: TaskStore, values: Mapping[str, Any] | None = None) -> list
 
 
 def _how_to_mend_data(store: TaskStore, said: str) -> str:
-    """Where a setting of data stands, and the command that gives another."""
+    """Return where a setting of data is, and the command that changes it."""
     if said == store.load("task.json")["settings"].get("data"):
         return f"the task says so: pipeline resume {command_name(store)} --data NAME=PATH"
     file = settings_file()
@@ -70,7 +70,7 @@ def _how_to_mend_data(store: TaskStore, said: str) -> str:
 
 
 def look_up_packages(store: TaskStore, values: dict[str, Any], wanted: list[str]) -> bool:
-    """Tells a reviewer what the plan's packages come to, where that is still to be decided; whether they could be installed."""
+    """Tell a reviewer what the plan's packages come to, where that is still to be decided; whether they could be installed."""
     from phases.workspace.packages import ASK, describe_lock
 
     if not wanted or values["install"] != ASK or values["python"]:
@@ -85,7 +85,7 @@ def look_up_packages(store: TaskStore, values: dict[str, Any], wanted: list[str]
 
 
 def ask_to_install(store: TaskStore, values: dict[str, Any]) -> None:
-    """Asks whether they may be installed, once for the task: the answer is kept in task.json, sealed as that was.
+    """Ask whether they may be installed, once for the task: the answer is kept in task.json, sealed as that was.
 
     Raises click.Abort where the person leaves.
     """
@@ -100,7 +100,7 @@ def ask_to_install(store: TaskStore, values: dict[str, Any]) -> None:
 
 
 def _look_up(store: TaskStore, settings: dict[str, Any], wanted: list[str], *, again: bool) -> dict[str, Any]:
-    """The lock of the plan's packages. `again`: an index may be asked; else what was resolved before is told."""
+    """Return the lock of the plan's packages. `again`: an index may be asked; else the last result counts."""
     from phases.workspace.packages import lock_packages, make_package_rules, read_package_lock
 
     fetched = store.load(_INPUT)["fetched"] if store.exists(_INPUT) else None

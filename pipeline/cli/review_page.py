@@ -1,4 +1,4 @@
-"""Collects what the page of a review shows: the plan, its doubts, what changed, and the pages of the paper."""
+"""Collect the content of a review's page: the plan, its doubts, its changes, and the pages of the paper."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _run = partial(run_worker, start=WorkerStart(os.environ, confine_parser))
 def write_review_page(
     store: TaskStore, out: str, standing: str, doubts: Sequence[str], difference: Sequence[str]
 ) -> None:
-    """Writes the page of the plan as it is now. Raises UsageError where there is something else under that name."""
+    """Write the page of the plan as it is now. Raises UsageError where there is something else under that name."""
     plan, paper = store.load("initial_plan.txt"), store.load("paper.md")
     path = find_source(store)
     pictures = draw_sheets(path, paper.front["pages"]) if path else {}
@@ -47,12 +47,12 @@ def write_review_page(
 
 
 def draw_sheets(path: str, pages: int) -> dict[int, Picture]:
-    """The pictures of a PDF's pages by their numbers."""
+    """Return the pictures of a PDF's pages by number."""
     return _draw(path, range(1, min(pages, MOST_PAGES) + 1))
 
 
 def draw_sheet(path: str, page: int) -> Picture | None:
-    """One page of a PDF; None where it cannot be drawn."""
+    """Draw one page of a PDF; None if it cannot be drawn."""
     return _draw(path, (page,)).get(page)
 
 
@@ -63,7 +63,7 @@ def _draw(path: str, pages: Sequence[int]) -> dict[int, Picture]:
 
 
 def locate_rows(path: str, plan: Mapping[str, Any]) -> dict[str, tuple[QuotePlace, ...]]:
-    """Where the words of each row of a plan stand on the pages of a PDF, by its id."""
+    """Return where the quotes of each row of a plan are on the pages of a PDF, by the row's id."""
     rows = [row for row in (*plan["requirements"], *plan.get("values", ())) if row["source"]["page"]]
     # a requirement is marked in whole where its words are the paper's, else as far as it is quoted
     texts = [(row["source"]["page"], str(row.get("text") or quote_of(row))) for row in rows]
@@ -74,20 +74,20 @@ def locate_rows(path: str, plan: Mapping[str, Any]) -> dict[str, tuple[QuotePlac
 
 
 def _draw_tables(path: str, plan: Mapping[str, Any], outline: Mapping[str, Any]) -> dict[str, Picture]:
-    """By their labels."""
+    """Return the pictures of the tables by label."""
     tables = list_targets(plan, outline)
     shown = {"figures": [], "tables": tables}
     return draw_floats(path, shown, dots_per_inch=_DOTS_PER_INCH, run=_run) if tables else {}
 
 
 def list_targets(plan: Mapping[str, Any], outline: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The tables that the plan's expected results are from, also those that it tells apart in parts."""
+    """Return the tables of the plan's expected results, also the parts of one table."""
     wanted = {str(row["table"]).partition(", part ")[0] for row in plan.get("expected_results", ())}
     return [row for row in outline["tables"] if row["label"] in wanted]
 
 
 def find_source(store: TaskStore) -> str:
-    """The PDF that the task keeps, of a scan the one with text; empty where there is none in the task's own directory."""
+    """Return the task's PDF, of a scan the one with text; empty if there is none in the task's own directory."""
     given = store.load("input.json") if store.exists("input.json") else {}
     if given.get("kind") != PDF:
         return ""

@@ -123,7 +123,7 @@ def _check_refusal(store: TaskStore, number: int) -> None:
 
 
 def _refuse_other_work(store: TaskStore, journal: str) -> None:
-    """A resume would not go on from there: it would begin anew, as if nobody had gone back. Raises UsageError."""
+    """Raise UsageError if a resume would start again instead of continuing from there."""
     phase, name = store.graph.find(PHASE), command_name(store)
     header = next((row for _, row in read_journal_lines(journal)), None)
     if header is None:
@@ -144,7 +144,7 @@ def _refuse_other_work(store: TaskStore, journal: str) -> None:
 
 
 def _mark_as_unfinished(store: TaskStore, number: int) -> None:
-    """Before anything is moved: a phase that runs once more than it must does no harm, one that does not run does."""
+    """Mark the phase before anything is moved: one needless run does no harm, a missing one does."""
     phase = store.graph.find(PHASE)
     stamp = store.stamps.get(phase.number)
     if stamp:
@@ -168,7 +168,7 @@ def _show_rewind(store: TaskStore, done: Rewind, undo: str, go_on: str) -> None:
 
 
 def _undo_command(store: TaskStore, done: Rewind) -> str:
-    """A line for a shell that changes both courses of the work for each other."""
+    """Return a shell line that swaps both versions of the work."""
     number, away = 1, ".undone"
     while any(store.exists(name + away) for name in done.names):
         number += 1

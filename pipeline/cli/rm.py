@@ -1,4 +1,4 @@
-"""`pipeline rm`: remove tasks, their directories and their lines in the list; or the packages or the data that tasks share."""
+"""`pipeline rm`: remove tasks with their lines in the list, or the shared packages or data."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _remove_shared(*, fetched: bool, yes: bool) -> int:
 
 
 def _check_removable(folder: str, task: str, listed: Collection[str]) -> str:
-    """The name of a task that may be removed. Raises UsageError and TaskBusy."""
+    """Return the name of a removable task. Raises UsageError and TaskBusy."""
     root = os.path.abspath(task if os.sep in task else os.path.join(folder, task))
     name = os.path.basename(root)
     if os.path.realpath(os.path.dirname(root)) != os.path.realpath(folder) or task in ("", os.curdir, os.pardir):
@@ -108,7 +108,7 @@ def _ask_to_confirm(folder: str, names: list[str]) -> bool:
 
 
 def _remove_task(folder: str, name: str) -> None:
-    """Under its name a task is there whole or not at all; what a kill leaves of the rest, the next run removes."""
+    """Remove a task whole; the next run removes what a kill leaves of it."""
     root, aside = os.path.join(folder, name), os.path.join(folder, f"{UNFINISHED}{get_native_id()}")
     if os.path.lexists(root):
         try:

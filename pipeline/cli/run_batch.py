@@ -1,4 +1,4 @@
-"""Runs many tasks, some at a time, each in a process of its own that is forked from this one."""
+"""Run many tasks, some at a time, each in a process forked from this one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from pipeline.engine.store import TaskStore
 
 _PDEATHSIG = 1
 _STARTS = 3
-"""So often a paper is begun whose process somebody else kills."""
+"""Starts of a paper whose process is killed from outside."""
 _GRACE = 20.0
 """Seconds that workers have to end in order."""
 _TICK = 0.2
@@ -38,11 +38,11 @@ _TAIL = 4096
 
 @dataclass
 class Paper:
-    """One paper of a batch, and what came of it."""
+    """One paper of a batch, and its result."""
 
     source: str
     root: str = ""
-    """Its task directory; empty as long as there is none."""
+    """Task directory; empty before there is one."""
     status: str = "waiting"
     reason: str = ""
     exit_code: int = 5
@@ -57,20 +57,19 @@ class Paper:
         return os.path.basename(self.root) or os.path.basename(self.source.rstrip(os.sep)) or self.source
 
     def facts(self) -> dict[str, Any]:
-        """A row of the table, for programs."""
+        """Return a row of the table, for programs."""
         names = ("source", "status", "reason", "exit_code", "requirements", "counts", "starts")
         numbers = {"seconds": round(self.seconds, 2), "usd": round(self.usd, 6)}
         return {"task": self.root, **{name: getattr(self, name) for name in names}, **numbers}
 
 
 class _Worker:
-    """A process that runs one task, and the file that takes what it prints."""
+    """A process that runs one task, and the file of its output."""
 
     def __init__(self, paper: Paper, pid: int, output: IO[bytes]) -> None:
         self.paper, self.pid, self.output, self.began = paper, pid, output, time.monotonic()
 
     def last_line(self) -> str:
-        """What it printed last."""
         size = os.fstat(self.output.fileno()).st_size
         return last_line_of(os.pread(self.output.fileno(), _TAIL, max(0, size - _TAIL)))
 
@@ -78,7 +77,7 @@ class _Worker:
 def run_batch(
     papers: list[Paper], jobs: int, settings: Settings, flags: dict[str, Any], options: dict[str, Any]
 ) -> int:
-    """Runs every paper that is not finished, and fills in what came of each. Returns 0, or the exit code of the signal that
+    """Run every paper that is not finished, and fill in what came of each. Returns 0, or the exit code of the signal that
     ended the batch; the workers have ended then, too."""
     batch = _Batch(papers, jobs, settings, flags, options)
     try:
@@ -110,7 +109,7 @@ class _Batch:
             self._screen.draw(list(self._workers.values()))
 
     def stop(self) -> None:
-        """Lets every worker end in order; who does not within the grace is killed: its task resumes all the same."""
+        """Let every worker end in order; who does not within the grace is killed: its task resumes all the same."""
         for number, grace in ((signal.SIGTERM, _GRACE), (signal.SIGKILL, _GRACE)):
             for pid in self._workers:
                 os.kill(pid, number)
@@ -119,13 +118,13 @@ class _Batch:
                 self._reap(_TICK, again=False)
 
     def close(self) -> None:
-        """Takes the live lines away, and leaves no worker, whatever happened."""
+        """Take the live lines away, and leave no worker, whatever happened."""
         self._screen.clear()
         for pid in self._workers:
             os.kill(pid, signal.SIGKILL)
 
     def _begin(self, paper: Paper) -> None:
-        """Starts a worker for a paper, unless it is finished or cannot be begun at all."""
+        """Start a worker for a paper, unless it is finished or cannot be begun at all."""
         store = prepare_paper(paper, self._settings, self._flags)
         if store is None:
             self._screen.tell(paper, "up to date" if paper.status in _ENDED else "")
@@ -135,7 +134,7 @@ class _Batch:
         self._workers[worker.pid] = worker
 
     def _reap(self, seconds: float, *, again: bool = True) -> None:
-        """Waits until a worker ends, or so long; notes what came of each that has ended."""
+        """Wait until a worker ends, or so long, and record the result of each ended paper."""
         _wait_for_any(list(self._workers), seconds)
         for pid in list(self._workers):
             ended, status = os.waitpid(pid, os.WNOHANG)
@@ -144,7 +143,7 @@ class _Batch:
             worker = self._workers.pop(pid)
             paper, killed = worker.paper, os.WIFSIGNALED(status)
             if killed and again and paper.starts < _STARTS:
-                self._screen.tell(paper, f"was killed by signal {os.WTERMSIG(status)}; it goes on")
+                self._screen.tell(paper, f"was killed by signal {os.WTERMSIG(status)}; it continues")
                 self._waiting.append(paper)
             else:
                 _conclude(worker, status)
@@ -156,7 +155,7 @@ _ENDED = ("completed", "warning", "incomplete")
 
 
 def prepare_paper(paper: Paper, settings: Settings, flags: dict[str, Any]) -> TaskStore | None:
-    """The task of a paper, found or made; None where it is finished or cannot be begun, which the paper then says."""
+    """Return the paper's task, found or made; None with a reason in the paper if it is finished or cannot start."""
     try:
         store = find_or_make_task(paper.source, settings, flags, wanted_id=None, new=False)
         paper.root = relative_path(store.root)
@@ -170,7 +169,7 @@ def prepare_paper(paper: Paper, settings: Settings, flags: dict[str, Any]) -> Ta
 
 
 def _is_finished(store: TaskStore, settings: Settings, flags: dict[str, Any]) -> bool:
-    """Whether a run would find nothing to do."""
+    """Return whether a run would find nothing to do."""
     if not store.exists("report.json") or store.load("report.json")["status"] not in _ENDED:
         return False
     return not stale_phases(store, plain_run(settings_in_force(store, settings, flags).values))
@@ -179,7 +178,7 @@ def _is_finished(store: TaskStore, settings: Settings, flags: dict[str, Any]) ->
 def _fork(
     paper: Paper, store: TaskStore, settings: Settings, flags: dict[str, Any], options: dict[str, Any]
 ) -> _Worker:
-    """Starts a process that runs the task, and dies with this one in order."""
+    """Start a process that runs the task, and dies with this one in order."""
     # forked and not started: everything is imported already, so that a paper costs milliseconds more (decision 214)
     output = tempfile.TemporaryFile()  # noqa: SIM115 - the worker's, closed when it has ended
     parent = os.getpid()
@@ -205,7 +204,7 @@ def _fork(
 
 
 def die_with(parent: int) -> None:
-    """Asks the kernel for a SIGTERM when the batch dies, of whatever. Where it knows no such wish, the worker goes on."""
+    """Ask the kernel for a SIGTERM when the batch dies, of whatever. Where it knows no such wish, the worker goes on."""
     if sys.platform.startswith("linux"):
         import ctypes  # imported here: only a worker needs it
 
@@ -215,7 +214,7 @@ def die_with(parent: int) -> None:
 
 
 def _wait_for_any(pids: list[int], seconds: float) -> None:
-    """Returns when a process has ended, or after so many seconds."""
+    """Return when a process has ended, or after so many seconds."""
     if not pids:
         return
     if not hasattr(os, "pidfd_open"):
@@ -232,7 +231,7 @@ def _wait_for_any(pids: list[int], seconds: float) -> None:
 
 
 def _conclude(worker: _Worker, status: int) -> None:
-    """Fills in what came of a paper, as its report says it; where there is none of this run, as its last line does."""
+    """Fill in what came of a paper, as its report says it; where there is none of this run, as its last line does."""
     paper = worker.paper
     if os.WIFSIGNALED(status):
         paper.status, paper.exit_code = "killed", 1
@@ -242,13 +241,13 @@ def _conclude(worker: _Worker, status: int) -> None:
 
 
 def last_line_of(output: bytes) -> str:
-    """The last line of what a run printed that says something."""
+    """Return the last non-empty line of a run's output."""
     lines = output[-_TAIL:].decode("utf-8", "replace").splitlines()
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
 def conclude_paper(paper: Paper, code: int, last_line: str) -> None:
-    """The same by the exit code of a run, wherever it was."""
+    """Record a paper's result by the exit code of its run."""
     if code not in (_BUSY, _USAGE) and _take_report(paper, code):
         return
     paper.status, paper.exit_code = "busy" if code == _BUSY else "error", code
@@ -256,7 +255,7 @@ def conclude_paper(paper: Paper, code: int, last_line: str) -> None:
 
 
 def _take_report(paper: Paper, code: int | None = None) -> bool:
-    """Reads a paper's report. False where there is none, or none that ended with this exit code."""
+    """Read a paper's report. False where there is none, or none that ended with this exit code."""
     try:
         report = parse_json(read_bytes(os.path.join(paper.root, "report.json")))
     except PipelineError:
@@ -271,14 +270,14 @@ def _take_report(paper: Paper, code: int | None = None) -> bool:
 
 
 class _Screen:
-    """In a terminal the last lines live, one a running paper; elsewhere each paper has a line when it ends."""
+    """Live lines in a terminal, one a running paper; elsewhere a line for each paper that ends."""
 
     def __init__(self, total: int) -> None:
         self._total, self._ended, self._usd, self._drawn = total, 0, 0.0, 0
         self._live = can_draw(sys.stderr)
 
     def tell(self, paper: Paper, instead: str = "") -> None:
-        """Notes for good what came of a paper."""
+        """Note for good what came of a paper."""
         self.clear()
         again = paper.status == "running"
         self._ended += not again
@@ -290,7 +289,7 @@ class _Screen:
         sys.stderr.flush()
 
     def draw(self, workers: list[_Worker]) -> None:
-        """One line a running paper, and one for all."""
+        """Draw one line a running paper, and one for all."""
         if not self._live:
             return
         self.clear()
@@ -302,7 +301,7 @@ class _Screen:
         self._drawn = len(lines)
 
     def clear(self) -> None:
-        """Takes the live lines away."""
+        """Take the live lines away."""
         if self._drawn:
             sys.stderr.write(f"\x1b[{self._drawn}A\x1b[J")
             sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Makes phases run: what the commands run, resume and step share, and what `import pipeline` stands on."""
+"""Run phases: shared code of the commands run, resume and step, and of `import pipeline`."""
 
 from __future__ import annotations
 
@@ -51,36 +51,36 @@ from pipeline.engine.store import TaskStore
 
 _RESULTS = "results.json"
 _WITH_PLAN = (0, 3, 5)
-"""How a run up to the plan ends where there is one then."""
+"""Exit codes of a run up to the plan that leave a plan."""
 
 
 class Audience(Protocol):
-    """Who is told of a run, and who is asked: a terminal, or the caller of the library."""
+    """Listener of a run that also answers its questions: a terminal, or the caller of the library."""
 
     echo: Echo | None
-    """Takes each line of the log; None: nobody looks."""
+    """Receiver of each line of the log, or None."""
 
     def show(self, event: RunEvent) -> None:
-        """Takes one event of the runner, from whichever thread."""
+        """Take one event of the runner, from whichever thread."""
 
     def tell(self, text: str, *, warning: bool = False) -> None:
-        """Takes what the user should know before the first phase runs."""
+        """Take what the user should know before the first phase runs."""
 
     def choose_reviewer(self, store: TaskStore, values: dict[str, Any]) -> Callable[[str, str], Decision]:
-        """Who decides about the plan."""
+        """Return the reviewer of the plan."""
 
     def ask(self, values: Mapping[str, Any], question: str, options: Sequence[str]) -> str | None:
-        """Answers what a model wants to know; None where nobody does."""
+        """Answer a model's question; None without an answer."""
 
 
 def check_options(options: dict[str, Any]) -> tuple[Settings, dict[str, Any]]:
-    """The settings in force, and the flags among them. Raises UsageError as check_settings does."""
+    """Return the settings in force, and the flags among them. Raises UsageError as check_settings does."""
     flags = flags_of(options)
     return check_settings(flags, [options.get("redo"), options.get("only")]), flags
 
 
 def check_settings(flags: dict[str, Any], phases: Sequence[str | None] = ()) -> Settings:
-    """The settings in force. Raises UsageError for a phase or model that is not there, before anything is made or changed."""
+    """Return the settings in force. Raises UsageError for an unknown phase or model before anything changes."""
     settings = with_absolute_paths(settings_from(flags))
     read_user_hooks()  # raises for hooks that no run could use
     named = [name for name in (settings.stop_at, settings.until, *phases) if name]
@@ -120,7 +120,7 @@ def check_settings(flags: dict[str, Any], phases: Sequence[str | None] = ()) -> 
 
 
 def run_task(store: TaskStore, settings: Settings, flags: dict[str, Any], options: dict[str, Any]) -> int:
-    """Runs what is stale in a task, shows how it ended, and returns the exit code."""
+    """Run what is stale in a task, show how it ended, and return the exit code."""
     gc.freeze()
     gc.enable()
     progress = Progress(store.root, options)
@@ -140,7 +140,7 @@ def _server_flags(flags: Mapping[str, Any]) -> str:
 def carry_out(
     store: TaskStore, settings: Settings, flags: dict[str, Any], options: dict[str, Any], audience: Audience
 ) -> tuple[dict[str, Any], Phase | None]:
-    """Runs what is stale, and prints nothing: the report; and the phase to stop before, where that had its result already."""
+    """Run what is stale, and print nothing: the report; and the phase to stop before, where that had its result already."""
     catalog = Catalog(os.path.dirname(store.root))
     with store.writing() as left:
         task = store.load("task.json")
@@ -188,7 +188,7 @@ def _run_with_attempts(
     options: dict[str, Any],
     audience: Audience,
 ) -> tuple[dict[str, Any], Phase | None]:
-    """Runs what is stale; then, as often as the user allows, sends what differs from the paper's tables back to the agent."""
+    """Run what is stale; then, as often as the user allows, send what differs from the paper's tables back to the agent."""
     while True:
         again = _reopen_for_attempt(store)
         chosen = {name: value for name, value in options.items() if not (again and name == "only")}
@@ -198,7 +198,7 @@ def _run_with_attempts(
 
 
 def _reopen_for_attempt(store: TaskStore) -> bool:
-    """Whether an attempt at the paper's tables is open. The agent, and then the experiments, run again for it."""
+    """Return whether an attempt at the paper's tables is open, after which the agent and the experiments run again."""
     if not os.path.isdir(store.path("attempts")):
         return False
     from phases.reproduction.attempts import open_attempt  # imported here: TAB must import no phase
@@ -207,12 +207,12 @@ def _reopen_for_attempt(store: TaskStore) -> bool:
     for name in ("implement", "reproduce") if attempt else ():
         phase = store.graph.find(name)
         if store.stamps[phase.number].status == DONE:
-            store.reopen(phase, "the paper's tables came out otherwise, and the agent is to hear of it")
+            store.reopen(phase, "the paper's tables differ, and the agent is to look at it")
     return attempt is not None
 
 
 def _begin_attempt(store: TaskStore, values: dict[str, Any], audience: Audience) -> bool:
-    """Whether there is another attempt at the paper's tables; it is on the disk then, and open."""
+    """Record the next attempt at the paper's tables; return whether there is one."""
     phase = store.graph.writer(_RESULTS)
     if not values["reproduce_attempts"] or not phase or not phase.is_selected(values):
         return False
@@ -233,14 +233,14 @@ def _begin_attempt(store: TaskStore, values: dict[str, Any], audience: Audience)
     most, plan = int(values["reproduce_attempts"]), store.digest("initial_plan.txt") or ""
     attempt, why = begin_attempt(store.root, store.path("generate_code"), store.load(_RESULTS), plan, most)
     if attempt:
-        audience.tell(f"attempt {attempt.number}: the agent is told of {len(attempt.told)} figures that do not agree")
+        audience.tell(f"attempt {attempt.number}: the agent is told of {len(attempt.told)} figures that differ")
     elif why:
         audience.tell(f"the paper's tables: {why}")
     return attempt is not None
 
 
 def _copy_user_files(store: TaskStore, values: Mapping[str, Any]) -> None:
-    """Copies what is the user's own into the task, where the agent does not reach it."""
+    """Copy what is the user's own into the task, where the agent does not reach it."""
     if values["tests"]:
         copy_user_tests(values["tests"], store.path("user_tests"))
     if values["held_out"]:
@@ -279,7 +279,7 @@ def _run_phases(
     options: dict[str, Any],
     audience: Audience,
 ) -> tuple[dict[str, Any], Phase | None]:
-    """The report; and the phase that the run was to stop before, where that had its result already."""
+    """Run the phases; return the report, and the phase to stop before if it had its result already."""
     find = store.graph.find
     run = RunRequest(
         settings=values,
@@ -336,11 +336,11 @@ def _stands_in(phase: str, options: dict[str, Any]) -> bool:
 
 
 def _open_model(values: dict[str, Any], phase: str, *, stands_in: bool) -> object:
-    """The model of a phase, or who stands in for it and gives what it said before."""
+    """Open the model of a phase, or its stand-in that replays earlier replies."""
     model = open_model(values, phase)
     if not stands_in:
         return model
-    from phases.agent.given_code import GivenCode  # imported here: TAB must import no phase
+    from phases.agent.offline_model import GivenCode  # imported here: TAB must import no phase
     from phases.llm.model import as_model
 
     served = as_model(model)
@@ -348,7 +348,7 @@ def _open_model(values: dict[str, Any], phase: str, *, stands_in: bool) -> objec
 
 
 def _why_more_attempts(store: TaskStore, flags: dict[str, Any]) -> str:
-    """Why finished work goes on: it ended for want of attempts, and now there are more. Empty where that is not so."""
+    """Return why finished work continues with more attempts; empty if it does not."""
     wanted = flags.get("max_acceptance_continues")
     if wanted is None or not store.exists("acceptance.json"):
         return ""
@@ -367,7 +367,7 @@ def _with_more_money(values: dict[str, Any], more: float | None) -> dict[str, An
 
 
 def _read_spending(ledger: str) -> dict[str, Any]:
-    """What models cost so far; nothing where nobody was asked, or where the record is damaged (its reader says so)."""
+    """Return the cost of models so far; empty if none was asked, or the record is damaged (its reader reports that)."""
     if not os.path.exists(ledger) and not os.path.exists(os.path.join(os.path.dirname(ledger), "open_calls")):
         return {}
     from phases.llm.ledger_rows import rows_by_now, sum_rows  # imported here: TAB must import no phase
@@ -381,7 +381,7 @@ def _read_spending(ledger: str) -> dict[str, Any]:
 
 
 def _request_for_one_phase(store: TaskStore, run: RunRequest, wanted: str) -> RunRequest:
-    """The run of one phase: the one that is named, or the first that is not up to date."""
+    """Return the run of one phase: the named one, or the first that is not up to date."""
     stale = [phase for phase, _ in stale_phases(store, run)]
     run = run._replace(only=store.graph.find(wanted) if wanted else (stale or store.graph.phases)[0])
     if run.only and not run.only.is_selected(run.settings):

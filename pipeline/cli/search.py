@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
 
 from phases.references.search import answer_query
+from phases.sandbox.parsers import confine_parser
 from pipeline.base.errors import UsageError
+from pipeline.base.workers import WorkerStart
 from pipeline.cli.arguments import answers_about, task_argument
 from pipeline.cli.assembly import cache_directory, command_name
 from pipeline.cli.output import Answer, print_text
@@ -21,7 +24,7 @@ _INDEX = "indexes/index.json"
 @answers_about(task_argument)
 @click.argument("query", metavar="QUERY")
 @click.option("--repository", metavar="NAME", default="", help="Search in this one alone.")
-@click.option("--limit", type=click.IntRange(1, 100), default=5, show_default=True, help="So many answers.")
+@click.option("--limit", type=click.IntRange(1, 100), default=5, show_default=True, help="Number of answers.")
 def search_command(store: TaskStore, query: str, repository: str, limit: int) -> Answer:
     """Search the code that was fetched for a task, in words or by the name of a class or function.
 
@@ -31,14 +34,15 @@ def search_command(store: TaskStore, query: str, repository: str, limit: int) ->
     pipeline search paper "learning rate warmup"
     pipeline search paper MultiHeadAttention --repository tensorflow__tensor2tensor
     """
-    rows = answer_query(store.root, _load_index(store), query, repository, limit, cache_directory())
+    start = WorkerStart(os.environ, confine_parser)
+    rows = answer_query(store.root, _load_index(store), query, repository, limit, cache_directory(), start)
     found = [answer._asdict() for answer in rows]
     value = {"task": store.id, "query": query, "answers": found}
     return Answer(value, lambda: _show_answers(found, query), 0 if found else 1)
 
 
 def _load_index(store: TaskStore) -> dict[str, Any]:
-    """The task's index. Raises UsageError where there is none to search."""
+    """Load the task's index. Raises UsageError if there is none."""
     name = command_name(store)
     if not store.exists(_INDEX):
         raise UsageError(f"task {store.id} has no index yet: phase 08 writes it; continue with: pipeline resume {name}")

@@ -1,4 +1,4 @@
-"""`pipeline serve`: the tasks in a browser, live, with the plan review and the buttons to begin, stop and resume."""
+"""`pipeline serve`: show the tasks live in a browser, with the plan review and buttons to start, stop and resume."""
 
 from __future__ import annotations
 

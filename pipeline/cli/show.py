@@ -73,7 +73,7 @@ def show_command(store: TaskStore, document: str | None) -> Answer:
 
 
 def _describe_writer(store: TaskStore, name: str) -> str:
-    """What writes a document of a task that is not there yet, and the command that has it written."""
+    """Return what writes a missing document, and the command for it."""
     resume = f"pipeline resume {command_name(store)}"
     if name == "data.json":  # of no phase: what was fetched must not be forgotten with its result
         return f"phases 09 and 10 write it, where the plan or --data names a data set; go on with: {resume}"

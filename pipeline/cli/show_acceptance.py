@@ -1,4 +1,4 @@
-"""The story of all attempts to have a task's code accepted, from its journal: also of a run that did not end."""
+"""Show all attempts to have a task's code accepted, from its journal, also of an unfinished run."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _HANGING = 11
 """Columns of the words before what a hook, a check or an advice says."""
 _FINAL = ("stop_reason", "verified", "why_not", "tree_sha256", "max_continues", "refused_todo_changes")
 _FAULTS = (KeyError, TypeError, ValueError, AttributeError)
-"""What telling of a row runs into that says other things than a run writes."""
+"""Errors in describing a row that a run did not write."""
 Row = Mapping[str, Any]
 
 
 def find_attempts(store: TaskStore) -> Answer:
-    """All attempts, and how it ended. Raises PhaseError for a damaged journal."""
+    """Return all attempts and their result. Raises PhaseError for a damaged journal."""
     path = task_paths(store.root).journal
     rows = read_journal(path)[1:]
     attempts, lines = _report_lines(path, rows)
@@ -46,7 +46,7 @@ def _show_attempts(lines: Sequence[str], verdict: str) -> None:
 
 
 def _report_lines(path: str, rows: Sequence[Row]) -> tuple[list[dict[str, Any]], list[str]]:
-    """The attempts, and all of them in words."""
+    """Return the attempts, and their report lines."""
     try:
         attempts = read_attempts(rows)
         return attempts, format_attempts(attempts, "")[:-1]
@@ -66,7 +66,7 @@ def _row_fails(rows: Sequence[Row]) -> bool:
 
 
 def _verdict_text(store: TaskStore, rows: Sequence[Row], attempts: Sequence[Row], final: Row | None) -> str:
-    """How it ended, or what is yet to come, in a sentence."""
+    """Describe the result, or what is still to come, in a sentence."""
     if final:
         return _final_text(final)
     if who := holder_of(store.root):

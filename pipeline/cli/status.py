@@ -1,4 +1,4 @@
-"""`pipeline status`: the progress of a task."""
+"""`pipeline status`: show the progress of a task."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _show_state(state: dict[str, Any], root: str) -> None:
 
 
 def describe_task(store: TaskStore, values: dict[str, Any]) -> dict[str, Any]:
-    """What `pipeline status --json` prints."""
+    """Collect the output of `pipeline status --json`."""
     report = store.load("report.json") if store.exists("report.json") else {"status": "paused", "reason": NOT_BEGUN}
     if any(stamp.status == RUNNING or not store.exists("report.json") for stamp in store.stamps.values()):
         report = {"status": "running", "reason": ""}  # the report is of an earlier run than the one that was killed
@@ -93,7 +93,7 @@ def describe_task(store: TaskStore, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def plain_run(values: dict[str, Any]) -> RunRequest:
-    """A run that is only asked what it would do."""
+    """Return a run request for questions only."""
 
     def never(*_: Any) -> Any:
         raise NotImplementedError
@@ -163,4 +163,4 @@ def why_command(task: str | None, tasks_dir: str | None, fast: bool | None, mode
 
 def _advise_redo(task: str, phase: Phase) -> str:
     again = f"pipeline resume {task} --redo {phase.name}"
-    return f"{phase.label} was made by an older release, and stays as it is; to have it and what follows made anew: {again}"
+    return f"{phase.label} was made by an older release, and is kept; to run it and what follows again: {again}"

@@ -50,7 +50,7 @@ def stop_command(task: str | None, tasks_dir: str | None) -> int:
 
 
 def _find_running(folder: str) -> str:
-    """The directory of the one task that is running. Raises UsageError where there is none, or more than one."""
+    """Return the directory of the one running task. Raises UsageError for none, or several."""
     running = [entry.id for entry in current_entries(Catalog(folder).read(), folder) if entry.status == "running"]
     if len(running) == 1:
         return os.path.join(folder, running[0])

@@ -1,4 +1,4 @@
-"""stdout and stderr as best effort: a reader that left, a full disk or an ASCII terminal changes nothing that a command does."""
+"""Write stdout and stderr as best effort: a lost reader, a full disk or an ASCII terminal stops no command."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipeline.cli.output import print_error
 
 
 class _BestEffort(io.FileIO):
-    """The raw file under a stream: what cannot be written is dropped, so that no buffer above ever tries it again."""
+    """Raw file under a stream that drops what cannot be written, so that no buffer above tries it again."""
 
     # at the raw file, because a buffer above it would try the same bytes again (decision 126)
     error: OSError | None = None
@@ -29,7 +29,7 @@ class _BestEffort(io.FileIO):
 
 
 def open_streams() -> None:
-    """Replaces stdout and stderr. A standard stream that was closed at the start leads nowhere, in child processes too: its
+    """Replace stdout and stderr. A standard stream that was closed at the start leads nowhere, in child processes too: its
     number must not go to the next file that is opened."""
     for number in range(3):
         try:
@@ -40,13 +40,13 @@ def open_streams() -> None:
 
 
 def reader_left() -> bool:
-    """Whether nobody reads stdout any more."""
+    """Return whether the reader of stdout is gone."""
     error = _error_of(sys.stdout)
     return error is not None and error.errno == errno.EPIPE
 
 
 def finish_output() -> bool:
-    """Flushes stdout. Tells, once, and returns whether it does not hold all that was printed; a reader that left had enough."""
+    """Flush stdout; return whether output was lost, and report that once. A reader that left had enough."""
     sys.stdout.flush()
     error = _error_of(sys.stdout)
     if error is None or reader_left():

@@ -1,4 +1,4 @@
-"""The last screen of a run: what was made, where, what is not done, and what to type next."""
+"""Print the closing screen of a run: results, paths, open ends, and what to type next."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _show_title(report: dict[str, Any], sentence: str) -> None:
 
 
 def _spending_lines(report: dict[str, Any]) -> list[str]:
-    """What models cost, where they cost anything."""
+    """Describe the cost of models, if any."""
     usage = report["usage"]
     if not usage["tokens_in"] + usage["tokens_out"]:
         return []
@@ -85,7 +85,7 @@ def _spending_lines(report: dict[str, Any]) -> list[str]:
 
 
 def _check_lines(report: dict[str, Any]) -> list[str]:
-    """The commands that checked the code, how many tests each ran, and what that shows."""
+    """Describe the commands that checked the code, and their tests."""
     told = []
     if checks := report.get("checks", ()):
         from phases.acceptance.attempt_report import describe_check  # imported here: many runs have no check
@@ -105,7 +105,7 @@ def evidence_of(report: Mapping[str, Any]) -> str:
 
 
 def _reproduction_lines(store: TaskStore, report: dict[str, Any]) -> list[str]:
-    """How the paper's tables came out, where that was asked for."""
+    """Describe the result of the paper's tables, if they were requested."""
     if "reproduction" not in report:
         return []
     from pipeline.cli.results import summarize_tables  # imported here: few runs have experiments
@@ -122,7 +122,7 @@ def _result_rows(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, st
     candidates = [
         ("generate_code", written),
         ("plan.md", "the plan" if is_request else "the plan; each requirement cites its page"),
-        ("results.json", "the paper's tables beside what the code gave"),
+        ("results.json", "the paper's tables next to the code's results"),
         ("traceability.json", "where each requirement is in the code"),
         ("code_base", _describe_repositories(store)),
         ("paper.md", "" if is_request else "the paper as Markdown"),
@@ -140,7 +140,7 @@ def _result_rows(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, st
 
 
 def _describe_repositories(store: TaskStore) -> str:
-    """How much of other people's code there is; empty where there is none."""
+    """Return how many repositories there are; empty for none."""
     rows = load_sound(store, "code_base.json").get("repositories", ())
     count = "a repository" if len(rows) == 1 else f"{len(rows)} repositories"
     return f"code of {count} that the paper builds on; pipeline search {command_name(store)} QUERY" if rows else ""
@@ -180,7 +180,7 @@ def _unfinished_lines(store: TaskStore, report: dict[str, Any]) -> list[str]:
 
 
 def _assumption_lines(store: TaskStore, plan: dict[str, Any]) -> list[str]:
-    """What the plan assumes where the text leaves it open, the first few."""
+    """Return the first few assumptions of the plan."""
     told = [row["what"] for row in plan.get("uncertain", ())]
     told += [row["text"] for row in plan.get("requirements", ()) if row["status"] == "missing"]
     if not told:
@@ -204,7 +204,7 @@ def _scaffold_lines(store: TaskStore, plan: dict[str, Any]) -> list[str]:
 
 
 def _open_requirement_lines(store: TaskStore, requirements: dict[str, Any]) -> list[str]:
-    """The first few requirements that are not met."""
+    """Return the first few requirements that are not met."""
     rows = requirements["open"]
     if not rows:
         return []
@@ -233,7 +233,7 @@ def _count_statuses(rows: list[dict[str, Any]]) -> str:
 
 
 def count_repositories(store: TaskStore) -> str:
-    """How many repositories were fetched, where some could not be had; empty where all were, or none was wanted."""
+    """Return how many repositories were fetched if some are missing; empty otherwise."""
     code_base = load_sound(store, "code_base.json")
     if not code_base.get("refused"):
         return ""
@@ -243,7 +243,7 @@ def count_repositories(store: TaskStore) -> str:
 
 
 def _unfetched_lines(store: TaskStore) -> list[str]:
-    """How many repositories could not be had, and what to type."""
+    """Describe the missing repositories, with what to type."""
     told, name = count_repositories(store), command_name(store)
     if not told:
         return []

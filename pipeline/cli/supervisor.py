@@ -1,4 +1,4 @@
-"""`pipeline supervisor`: what supervision of the agent saw and did, and the ways to steer it."""
+"""`pipeline supervisor`: show how the agent was supervised, and request a takeover."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ from typing import Any
 
 import click
 
-from phases.pages.supervisor_events import TimelineRow, timeline_rows
 from phases.pages.supervisor_page import (
+    DIRECTORY,
     PAGE_START,
+    TAKE_OVER,
+    Check,
+    TimelineRow,
+    View,
     describe_state,
-    describe_steps,
-    gated_since,
-    lead_of,
+    mode_after,
     next_steps,
+    read_config,
+    read_view,
     render_page,
-    step_rows,
+    timeline_rows,
 )
-from phases.pages.supervisor_view import DIRECTORY, TAKE_OVER, Check, View, read_config, read_view
 from phases.supervision.serialization import to_json
 from pipeline.base.errors import ContractError, UsageError
 from pipeline.base.files import make_directory, write_durable
@@ -40,19 +43,19 @@ from pipeline.cli.output import (
 from pipeline.engine.lock import holder_of
 from pipeline.engine.store import TaskStore
 
-_MOST_TOLD, _LONGEST_LINE = 5, 400
+_MOST_DAMAGE, _LONGEST_LINE = 5, 400
 
 
 @click.command("supervisor")
 @answers_about(task_or_newest)
 @html_option("shows the same")
 @click.option("--config", "config", is_flag=True, help="Print the settings in force, as kernel/supervisor-config.json.")
-@click.option("--take-over", "take_over", is_flag=True, help="Ask for a takeover at the next turn of the agent.")
+@click.option("--take-over", "take_over", is_flag=True, help="Request a takeover at the next turn of the agent.")
 def supervisor_command(store: TaskStore, html: str | None, **flags: bool) -> Answer:
     """Show how the agent of phase 09 was supervised; without ID, in the newest task.
 
     \b
-    pipeline supervisor paper                    state, timeline, list of steps, what to do next
+    pipeline supervisor paper                    state, timeline, what to do next
     pipeline supervisor paper --html page.html   the same as a page
     pipeline supervisor paper --take-over        lead the agent from its next turn on
     pipeline supervisor paper --config > tasks/paper/kernel/supervisor-config.json
@@ -68,11 +71,11 @@ def _refuse_two(flags: dict[str, bool], html: str | None) -> None:
     named = [f"--{name.replace('_', '-')}" for name in ("config", "take_over") if flags[name]]
     named += ["--html"] if html and named else []
     if len(named) > 1:
-        raise UsageError(f"{' and '.join(named)} are two things to do; ask for one of them")
+        raise UsageError(f"{' and '.join(named)} cannot be combined; choose one of them")
 
 
 def _show_view(view: View, html: str | None, name: str) -> Answer:
-    """One screen, one page, or one JSON object. The exit code tells of damage too."""
+    """Answer with a screen, a page or a JSON object. Damage sets the exit code."""
     if html and not view.empty:
         write_page(html, PAGE_START, lambda: render_page(view, name))
     problems = _list_damage(view)
@@ -81,46 +84,40 @@ def _show_view(view: View, html: str | None, name: str) -> Answer:
 
 def _print_view(view: View, name: str) -> None:
     if view.empty:
-        asked = " (a takeover is asked for)" if view.take_over_asked else ""
+        asked = " (a takeover is requested)" if view.take_over_asked else ""
         print_text(f"Task {view.task} was not supervised: supervision was off, or phase 09 has not started yet{asked}")
         return
     print_text(f"Task {view.task}")
     print_pairs(describe_state(view))
     rows = timeline_rows(view.events)
-    print_text("\nTimeline" if rows else "\nTimeline: supervision had no reason to do anything")
+    print_text("\nTimeline" if rows else "\nTimeline: supervision did not intervene")
     if rows:
-        print_table([line for row in rows for line in _lines_of(row)], header=("turn", "what", "in words"))
-    if view.graph:
-        print_text(f"\nSteps, {describe_steps(view.graph)}")
-        print_pairs(step_rows(view.graph))
+        print_table([line for row in rows for line in _lines_of(row)], header=("turn", "mode", "what", "in words"))
     for number, step in enumerate(next_steps(view, name), 1):
         print_advice(("\nWhat you can do:\n" if number == 1 else "") + f"  {number}. {step}")
 
 
-def _lines_of(row: TimelineRow) -> list[tuple[str, str, str]]:
-    """A row of the timeline, with the text that the model read below it."""
+def _lines_of(row: TimelineRow) -> list[tuple[str, str, str, str]]:
+    """Return a row of the timeline, and below it the text that the model read."""
     times = f" ({row.times} times)" if row.times > 1 else ""
-    read = [("", "", f"| {one_line(line, _LONGEST_LINE)}") for line in row.told.splitlines()]
-    return [(row.turns, row.kind, row.text + times), *read]
+    read = [("", "", "", f"| {one_line(line, _LONGEST_LINE)}") for line in row.message.splitlines()]
+    return [(row.turns, row.mode, row.kind, row.text + times), *read]
 
 
 def _list_damage(view: View) -> list[str]:
-    found = [f"damaged: {line}" for line in view.damage[:_MOST_TOLD]]
-    more = len(view.damage) - _MOST_TOLD
-    return [*found, f"damaged: {more} more"] if more > 0 else found
+    lines = [f"damaged: {line}" for line in view.damage[:_MOST_DAMAGE]]
+    more = len(view.damage) - _MOST_DAMAGE
+    return [*lines, f"damaged: {more} more"] if more > 0 else lines
 
 
 def _as_json(view: View, name: str) -> dict[str, Any]:
-    leader, since = lead_of(view.events)
     return {
         "task": view.task,
         "mode": view.mode,
         "shadow": view.shadow,
         "turns": view.turns,
         "over": view.over,
-        "led_by": leader,
-        "led_since": since,
-        "gated_since": gated_since(view.events) or None,
+        "now": mode_after(view.events[-1]) if view.events else "free",
         "take_over_asked": view.take_over_asked,
         "next": next_steps(view, name),
         "report": view.report,
@@ -133,21 +130,21 @@ def _as_json(view: View, name: str) -> dict[str, Any]:
 
 
 def schema_check(store: TaskStore) -> Check:
-    """What says why a value does not fit the schema of a document of the supervisor."""
+    """Return a check of values against the schemas of the supervision files."""
     contracts = store.contracts
     return lambda name, value: contracts.breach(contracts.schema(name), value)
 
 
 def _read_config(store: TaskStore) -> Answer:
-    """The settings in force. Of a damaged file nothing is in force: supervision is off until it is mended."""
+    """Answer with the settings in force. A damaged file switches supervision off."""
     config, wrong = read_config(store.root, schema_check(store))
     if wrong:
-        raise ContractError(f"{wrong}, in {store.root}; supervision is off until that is mended or deleted")
+        raise ContractError(f"{wrong}, in {store.root}; supervision is off until it is corrected or deleted")
     return Answer(to_json(config), lambda: print_json(to_json(config)))  # JSON in both forms: it is a file to be kept
 
 
 def _ask_for_takeover(store: TaskStore, view: View) -> Answer:
-    """Leaves the request where the agent looks before each turn. Nothing else is touched, so a running task need not stop."""
+    """Write the request that the agent looks for before each turn; a running task need not stop."""
     asked = {"at": utc_timestamp()}
     make_directory(store.path(DIRECTORY))
     # a file, and not a signal: what a decision rests on becomes a row of the journal (decision 53)
@@ -162,28 +159,27 @@ def _ask_for_takeover(store: TaskStore, view: View) -> Answer:
 
 
 def _warn_of_idle_request(store: TaskStore, view: View) -> None:
-    """Says so where the settings, as they stand, lead to no takeover."""
+    """Warn if the current settings allow no takeover."""
     settings = store.load("task.json")["settings"]
     mode = settings.get("supervisor") or view.config.mode or "adaptive"
     shadow = {"true": True, "1": True, "false": False, "0": False}.get(settings.get("supervisor_shadow", ""))
     if mode == "off":
         change = f"pipeline resume {command_name(store)} --supervisor adaptive"
-        print_warning(f"supervision of this task is off, so nothing will take over; change that with: {change}")
+        print_warning(f"supervision of this task is off, so the request has no effect; change that with: {change}")
     elif view.config.shadow if shadow is None else shadow:
-        print_warning("supervision only looks on (shadow): the takeover will be logged, and not made")
+        print_warning("supervision is in shadow mode: the takeover will be logged, and not carried out")
 
 
 def _what_comes_next(store: TaskStore, *, at_work: bool) -> tuple[str, str]:
-    """What becomes of the request, and the command that goes with it."""
+    """Return when the takeover begins, and the command to type."""
     stamp = store.stamps.get("09")
     if at_work:
         watch = f"pipeline supervisor {command_name(store)}"
-        return f"Task {store.id} runs: the takeover comes with the agent's next turn; watch it with", watch
+        return f"Task {store.id} is running: the takeover begins with the agent's next turn; watch it with", watch
     if stamp and stamp.status == "done":
         again = f"pipeline run {quote(relative_path(store.root))} --redo 09"
-        return f"The code of task {store.id} is done: the takeover comes when phase 09 is run again; type", again
-    go_on = f"pipeline resume {command_name(store)}"
+        return f"The code of task {store.id} is done: the takeover begins when phase 09 is run again; type", again
     return (
-        f"Task {store.id} is not running: the takeover comes with the agent's first turn when it continues; type",
-        go_on,
+        f"Task {store.id} is not running: the takeover begins with the agent's first turn when it continues; type",
+        f"pipeline resume {command_name(store)}",
     )

@@ -1,4 +1,4 @@
-"""Finds the task that `pipeline run SOURCE` is about, or makes it."""
+"""Find or make the task of `pipeline run SOURCE`."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from pipeline.engine.store import TaskStore
 _LONGEST_ID = 60
 UNFINISHED = ".unfinished-"
 PACKED = ".task.tar.gz"
-"""What the name of a file ends with that `pipeline pack` wrote."""
+"""Suffix of a file that `pipeline pack` wrote."""
 NOT_BEGUN = "it has not begun yet"
-"""The reason of a task that is made, and that no run has touched."""
+"""Reason of a new task without a run."""
 _RESERVED = ("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10)))
 
 
@@ -51,7 +51,7 @@ def find_or_make_task(
     new: bool,
     tell: Callable[[str], None] = lambda text: None,
 ) -> TaskStore:
-    """The task directory that SOURCE is or lies in; else the task that was made from it before; else a new one.
+    """Return the task that SOURCE is, lies in, or was made into before; else make a new one.
 
     `flags`: what of the settings the user said for this task. `tell` gets the name of the file that is taken from a
     directory. Raises UsageError.
@@ -95,21 +95,21 @@ def _look_at_source(source: str, settings: Settings, tell: Callable[[str], None]
 
 
 def _is_free(root: str) -> bool:
-    """Whether a task may be made there: there is nothing, or an empty directory, as workflow programs make before a job."""
+    """Return whether a task may be made there: nothing, or an empty directory, as workflow programs make before a job."""
     if not os.path.lexists(root):
         return True
     return os.path.isdir(root) and not os.path.islink(root) and not os.listdir(root)
 
 
 def safe_name(name: str) -> str:
-    """A safe folder name of at most 60 ASCII characters."""
+    """Return a safe folder name of at most 60 ASCII characters."""
     plain = re.sub(r"[^A-Za-z0-9._]+", "-", name)[:_LONGEST_ID].strip("-._")
     reserved = plain.lower().split(".")[0] in _RESERVED  # Windows opens a device under these names
     return f"task-{plain}" if reserved else plain or "task"
 
 
 def _content_changed(store: TaskStore, source: str) -> bool:
-    """Whether the source is another one now than when the task took it in. One that is gone has not changed."""
+    """Return whether the source changed since the task was made. A missing one has not changed."""
     if not store.exists("input.json"):
         return False
     taken = store.load("input.json")
@@ -133,7 +133,7 @@ def _content_changed(store: TaskStore, source: str) -> bool:
 
 
 def _make_task(root: str, source: str, settings: Settings, flags: Mapping[str, Any]) -> bool:
-    """Makes a task folder as one step: under its name it is there whole, or not at all. False: somebody was faster."""
+    """Make a task folder as one step: whole, or not at all. Returns False if another process was faster."""
     _make_tasks_dir(settings.tasks_dir)
     _sweep_unfinished(settings.tasks_dir)
     unfinished = os.path.join(settings.tasks_dir, f"{UNFINISHED}{get_native_id()}")
@@ -156,7 +156,7 @@ def _make_task(root: str, source: str, settings: Settings, flags: Mapping[str, A
 
 
 def _add_own_blacklist(source: str, settings: Settings) -> Settings:
-    """The settings with the list of addresses that lies beside the paper, where its directory has one."""
+    """Add the list of addresses next to the paper, if there is one."""
     if not os.path.isdir(source):
         return settings
     from phases.readers.intake import find_blacklist  # imported here: TAB must import no phase
@@ -179,7 +179,7 @@ def _first_documents(task: str, source: str, settings: Settings, flags: Mapping[
 
 
 def _sweep_unfinished(tasks_dir: str) -> None:
-    """Removes what a killed process did not get to name."""
+    """Remove what a killed process did not get to name."""
     for name in os.listdir(tasks_dir):
         if name.startswith(UNFINISHED) and not os.path.exists(f"/proc/{name.removeprefix(UNFINISHED)}"):
             rmtree(os.path.join(tasks_dir, name), ignore_errors=True)
@@ -198,7 +198,7 @@ def _make_tasks_dir(path: str) -> None:
 
 
 def name_source(source: str) -> tuple[str, str]:
-    """A source as task.json keeps it, and a name for its task. Raises UsageError for one that cannot be written down."""
+    """Return a source as task.json keeps it, and a name for its task. Raises UsageError if it cannot be written down."""
     from phases.readers.origins import canonical_origin, name_of_origin  # imported here: TAB must import no phase
 
     try:
@@ -249,7 +249,7 @@ def refuse_unusable(source: str, settings: Settings, *, command: str = "run --fa
 
 
 def _similar_names(source: str) -> str:
-    """Which files there have a similar name; else which folder is not there either, or nothing."""
+    """Return similar file names, else the missing directory, or nothing."""
     from difflib import get_close_matches  # imported here: only a mistyped name needs it
 
     folder, name = os.path.split(source)

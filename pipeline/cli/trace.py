@@ -1,4 +1,4 @@
-"""`pipeline trace`: where each requirement of the paper is in the code."""
+"""`pipeline trace`: show where each requirement of the paper is in the code."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from phases.evidence.demands import demands_of
-from phases.evidence.locate import find_tests, locate_demands, read_sources
+from phases.evidence.locate import demands_of, find_tests, locate_demands, read_sources
 from phases.evidence.places import Place, split_lines
 from phases.evidence.traceability import count_evidence, describe_evidence, describe_judgement
 from phases.planning.plan_words import read_aloud
@@ -29,12 +28,12 @@ if TYPE_CHECKING:
 @click.command("trace")
 @answers_about(task_or_newest)
 @click.argument("requirement", metavar="[R3]", required=False)
-@html_option("puts the paper beside the code")
+@html_option("puts the paper next to the code")
 @click.option(
     "--fail-under",
     metavar="PERCENT",
     type=click.FloatRange(0, 100),
-    help="Exit with 3 if passing tests run the code of fewer requirements than so many percent.",
+    help="Exit with 3 if passing tests run the code of less than this percentage of requirements.",
 )
 def trace_command(store: TaskStore, requirement: str | None, html: str | None, fail_under: float | None) -> Answer:
     """Show which requirement of the paper is where in the code, and which is not; with R3, that one and its code.
@@ -68,7 +67,7 @@ def trace_command(store: TaskStore, requirement: str | None, html: str | None, f
 
 
 def read_trace(store: TaskStore) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The rows of traceability.json, and the plan."""
+    """Return the rows of traceability.json, and the plan."""
     if not store.exists("traceability.json"):
         raise UsageError(
             f"task {store.id} has no traceability.json yet: phase 09 writes it; go on with: pipeline resume {command_name(store)}"
@@ -91,7 +90,7 @@ def read_code(store: TaskStore, plan: dict[str, Any]) -> tuple[Workspace | None,
 
 
 def join_plan(rows: list[dict[str, Any]], plan: dict[str, Any]) -> list[dict[str, Any]]:
-    """Each row with what the plan knows of it. A plan that was edited since may know less."""
+    """Join each row with its part of the plan. An edited plan may have less."""
     planned = {row["id"]: row for row in demands_of(plan)}
     unknown = {"kind": "", "source": {"section": None, "page": 0, "quote": ""}}
     if changed := sorted({row["id"] for row in rows} ^ set(planned)):
@@ -126,7 +125,9 @@ def _show_all(name: str, rows: list[dict[str, Any]], verified_by: list[str]) -> 
 
 def _show_row(row: dict[str, Any], text: str) -> None:
     source = row["source"]
-    place = [f"section {source['section']}"] * bool(source["section"]) + [f"page {source['page']}"] * bool(source["page"])
+    place = [f"section {source['section']}"] * bool(source["section"]) + [f"page {source['page']}"] * bool(
+        source["page"]
+    )
     print_text(f"\n{row['id']:<5} {row['status']:<12} {', '.join([row['kind'], *place])}")
     print_text(wrap_text(text, indent=6))
     if source["quote"]:
@@ -148,11 +149,11 @@ def _show_field(word: str, text: str) -> None:
 
 
 def _show_whole(row: dict[str, Any], workspace: Workspace | None, places: list[Place]) -> None:
-    """A requirement, and below it the lines that it is met by."""
+    """Print a requirement, and below it the lines that meet it."""
     _show_row(row, read_aloud(row["text"]))
     own = [place for place in places if place.identifier == row["id"]]
     if sorted({place.name for place in own}) != sorted(row["places"]):
-        print_warning("the code was changed since it was traced; this is how it stands now")
+        print_warning("the code was changed since it was traced; this is its current state")
     for place in [*own, *(find_tests(row["tests"], read_sources(workspace)) if workspace else [])]:
         print_text(f"\n{place.path}, lines {place.first} to {place.last}: {place.symbol}")
         lines = split_lines(workspace.read(place.path)) if workspace else []
@@ -167,7 +168,7 @@ def _write_page(store: TaskStore, plan: dict[str, Any], code: tuple[Workspace | 
 
 
 def collect_page(store: TaskStore, plan: dict[str, Any], code: tuple[Workspace | None, list[Place]]) -> Traced:
-    """All that the page shows."""
+    """Collect the content of the page."""
     from phases.pages.trace_page import Traced  # imported here: as above
 
     workspace, places = code

@@ -1,8 +1,8 @@
-"""Whether what task.json says is the word of this user, and what holds where it is not.
+"""Decide whether this user wrote task.json, and which settings apply if not.
 
-A task directory may come from a stranger. What its task.json names would be copied into it and shown to a model, money would
-be spent by its limits, and code would run outside of the sandbox. So the whole of it is sealed with a key that lies in the
-user's own folder. Without that seal nothing outside of the directory is read, and the stricter of its settings and his hold.
+A task directory is untrusted. What its task.json names would be copied into it and shown to a model, money would be spent by
+its limits, and code would run outside of the sandbox. So the whole of it is sealed with a key in the user's own folder.
+Without that seal nothing outside of the directory is read, and the stricter of its settings and the user's apply.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from pipeline.engine.store import TaskStore
 _NAMED = ("references", "mirror", "lookup", "data", "python")
 _OPENED = (("sandbox", "off"), ("install", "allowed"), ("allow_data", "yes"))
 _REVIEWS = ("auto", "", "ask", "file")
-"""From nobody who is asked to somebody who surely is."""
+"""Reviewers, from none to one that is surely asked."""
 
 
 class SettingsInForce(NamedTuple):
-    """What a run of a task goes by."""
+    """Settings of a task's run."""
 
     values: dict[str, Any]
     trusted: bool
-    """Whether task.json is the user's own word, so that it may be sealed with what holds now."""
+    """True if this user wrote task.json, so that it may be sealed with the settings in force."""
     told: str
-    """What the user should know of it; empty where there is nothing."""
+    """Notes for the user; empty for none."""
 
 
 def settings_in_force(store: TaskStore, settings: Settings, flags: Mapping[str, Any]) -> SettingsInForce:
-    """What task.json says where it is the word of this user; else the stricter of that and of what he says himself."""
+    """Return task.json's settings if this user wrote them; else the stricter of those and the user's."""
     task = store.load("task.json")
     said = effective_settings(settings, task, dict(flags))
     # what was forbidden once stays so: a flag adds to it
@@ -62,7 +62,7 @@ def settings_in_force(store: TaskStore, settings: Settings, flags: Mapping[str, 
 
 
 def refuse_outside(store: TaskStore, allowed: SettingsInForce) -> None:
-    """Raises UsageError where a task that is not trusted would read a source outside of its directory, or has none in it."""
+    """Raise UsageError where a task that is not trusted would read a source outside of its directory, or has none in it."""
     source = allowed.values["source"]
     inside = source.startswith(TYPED) or (os.path.lexists(source) and not leads_out(store.root, source))
     if allowed.trusted or inside:
@@ -74,13 +74,13 @@ def refuse_outside(store: TaskStore, allowed: SettingsInForce) -> None:
 
 
 def leads_out(root: str, source: str) -> bool:
-    """Whether a source is anything but typed words or what lies in the task directory, links followed."""
+    """Return whether a source is anything but typed words or a file of the task directory, links followed."""
     real, folder = os.path.realpath(source), os.path.realpath(root)
     return not source.startswith(TYPED) and not real.startswith(folder + os.sep)
 
 
 def refuse_own_directories(values: Mapping[str, Any], code_base: str) -> None:
-    """Raises UsageError where a folder of the user's is the one that the task keeps what it fetches in, or holds it."""
+    """Raise UsageError where a folder of the user's is the one that the task keeps what it fetches in, or hold it."""
     if not (values["references"] or values["mirror"]):
         return
     from phases.references.fetch.model import FetchRules  # imported here: TAB must import no phase
@@ -90,7 +90,7 @@ def refuse_own_directories(values: Mapping[str, Any], code_base: str) -> None:
 
 
 def refuse_idle_attempts(values: Mapping[str, Any], flags: Mapping[str, Any], command: str = "") -> None:
-    """Raises UsageError where attempts at the paper's tables are wanted, and nobody asked for the tables.
+    """Raise UsageError if attempts at the paper's tables are requested without the tables.
 
     `command`: what stands before the flags in a command that would work, with a blank behind it.
     """
@@ -103,7 +103,7 @@ def refuse_idle_attempts(values: Mapping[str, Any], flags: Mapping[str, Any], co
 
 
 def with_absolute_paths(settings: Settings) -> Settings:
-    """The same settings with absolute paths, for a resume from elsewhere. Raises UsageError for what is not there."""
+    """Return the settings with absolute paths, for a resume from elsewhere. Raises UsageError for a missing path."""
     return settings._replace(
         references=_check_directory("references", settings.references),
         mirror=_check_directory("mirror", settings.mirror),
@@ -120,7 +120,7 @@ def with_absolute_paths(settings: Settings) -> Settings:
 
 
 def _stricter_settings(own: Mapping[str, Any], theirs: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
-    """The user's settings, and of the task's those that allow less. A flag that is given now is the user's word."""
+    """Return the user's settings with the task's stricter ones. A flag that is given now counts as the user's."""
     values = dict(own)
     for name, choose in _STRICTER.items():
         if flags.get(name) is None:
@@ -129,7 +129,7 @@ def _stricter_settings(own: Mapping[str, Any], theirs: Mapping[str, Any], flags:
 
 
 def _lower_limit(own: float, theirs: float) -> float:
-    """The lower of two limits, of which 0 is none."""
+    """Return the lower of two limits; 0 means no limit."""
     return min(own, theirs) if own and theirs else own or theirs
 
 
@@ -155,11 +155,11 @@ _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     "allow_own_code": lambda own, theirs: "no",
     "blacklist": join_blacklists,
 }
-"""What is not here is the user's alone: models, supervision, folders, services."""
+"""Merge functions by setting. Other settings are the user's alone: models, supervision, folders, services."""
 
 
 def _own_copy(store: TaskStore) -> str:
-    """The source as the task took it in: its one file, or the folder of its many."""
+    """Return the task's copy of the source: its one file, or the folder of its many."""
     folder = store.path("source")
     names = os.listdir(folder) if os.path.isdir(folder) and not os.path.islink(folder) else []
     return os.path.join(folder, names[0]) if len(names) == 1 else folder
@@ -206,7 +206,7 @@ def _check_gpu(setting: str) -> str:
 
 
 def _check_data(setting: str) -> str:
-    """The folders with absolute paths, for a resume from elsewhere."""
+    """Return the folders with absolute paths, for a resume from elsewhere."""
     if not setting:
         return ""
     from phases.sandbox.devices import parse_data, parse_data_addresses, split_data  # imported here: as above

@@ -1,4 +1,4 @@
-"""`--tests` and `--held-out`: the user's own tests and data, copied into the task, where the agent does not reach them."""
+"""`--tests` and `--held-out`: copy the user's own tests and data into the task, out of the agent's reach."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pipeline.cli.given_folder import copy_given, files_in, is_test, refuse_unfi
 
 
 def check_user_tests(path: str) -> str:
-    """The path in full. Raises UsageError where there is nothing that pytest would take for a test, or too much."""
+    """Return the full path. Raises UsageError if pytest would find no test there, or for too much."""
     if not path:
         return ""
     if not os.path.exists(path):
@@ -22,12 +22,12 @@ def check_user_tests(path: str) -> str:
 
 
 def copy_user_tests(path: str, target: str) -> None:
-    """Copies them to `target`, in the place of what was there. Raises StorageError."""
+    """Copy them to `target`, in the place of what was there. Raises StorageError."""
     copy_given(path, target, keep_links=False)
 
 
 def check_held_out(path: str) -> str:
-    """The path in full. Raises UsageError where there are no labels to hold back, or too much."""
+    """Return the full path. Raises UsageError without labels to hold back, or for too much."""
     if not path:
         return ""
     files = files_in(path) if os.path.isdir(path) else []

@@ -32,7 +32,7 @@ _WHY = "asked to judge it again"
 @click.option(
     "--require",
     type=click.Choice(["located", "run", "guarded"]),
-    help="Refuse code unless this is known of every requirement.",
+    help="Refuse code unless every requirement has this evidence.",
 )
 @click.option("--judge", metavar="NAME", help="Have a model review the code against the paper.")
 @click.option("--plan-model", metavar="NAME", help="With --paper: have a model plan.")
@@ -85,7 +85,7 @@ def _verify_given(paper: str, code: str, options: dict[str, Any]) -> int:
 
 
 def _is_ended(store: TaskStore) -> bool:
-    """Whether the agent's work came to an end, so that nobody would have to write on it."""
+    """Return whether the agent's work ended, so that no model would have to continue it."""
     from phases.llm.journal import read_journal  # imported here: TAB must import no phase
 
     kinds = [row["kind"] for row in read_journal(store.path("journal.jsonl"))]

@@ -1,1 +1,1 @@
-"""The machine: phases, contracts, tasks. It knows no paper, no model and no agent."""
+"""Engine for phases, contracts and tasks, independent of papers, models and agents."""

@@ -17,7 +17,7 @@ _LARGEST = 1 << 16
 
 
 class Activity:
-    """The lines of a run, by phase number. Losing one is harmless, so no failure to write is raised."""
+    """Lines of a run, by phase number. Losing one is harmless, so no failure to write is raised."""
 
     def __init__(self, root: str) -> None:
         self._path, self._lines, self._lock = os.path.join(root, NAME), dict[str, str](), threading.Lock()

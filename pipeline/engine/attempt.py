@@ -1,4 +1,4 @@
-"""One attempt at one phase: run it, and turn whatever comes out into a result that the runner can settle."""
+"""Run one phase once, and turn any outcome into a result that the runner can settle."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.engine.stamps import DONE
 
 
 class Result(NamedTuple):
-    """What an attempt gave: documents to commit, or the error that ends the run."""
+    """Result of an attempt: documents to commit, or the error that ends the run."""
 
     status: str
     """done, skipped, degraded, failed or stopped."""
@@ -24,7 +24,7 @@ class Result(NamedTuple):
 
 
 def attempt_phase(phase: Phase, inputs: Documents, make_context: Callable[[Phase], Context], mode: str) -> Result:
-    """Runs a phase. Never raises but for Interrupted: a failure is a result too."""
+    """Run a phase. Never raises but for Interrupted: a failure is a result too."""
     started = time.monotonic()
     if reason := _reason_to_skip(phase, inputs, mode):
         return Result(SKIPPED, 0.0, _build_placeholders(phase, SKIPPED, reason, mode))
@@ -38,7 +38,7 @@ def attempt_phase(phase: Phase, inputs: Documents, make_context: Callable[[Phase
 
 
 def call_guarded(phase: Phase, call: Callable[[], Any]) -> tuple[Any, PipelineError | None]:
-    """What code of a phase returns, or the error that it ends in; what it should not have raised is a bug in it."""
+    """Return the result of a phase's code, or its error; an unexpected exception is a bug of the phase."""
     try:
         return call(), None
     except PipelineError as error:
@@ -51,16 +51,16 @@ def call_guarded(phase: Phase, call: Callable[[], Any]) -> tuple[Any, PipelineEr
         import traceback  # late: only a bug needs it
 
         log_event(f"{phase.label} has a bug", level="ERROR", traceback=traceback.format_exc())
-        told = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
-        return None, PhaseBug(f"phase {phase.label} has a bug: {told}; the log has the traceback")
+        message = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+        return None, PhaseBug(f"phase {phase.label} has a bug: {message}; the log has the traceback")
 
 
 def failure_result(phase: Phase, error: PipelineError, mode: str, seconds: float) -> Result:
-    """The result of a failure: an optional phase degrades the run, any other ends it."""
+    """Return the result of a failure: an optional phase degrades the run, any other ends it."""
     if phase.optional and isinstance(error, StorageError) and error.code in DISK_FULL:
         # decision 257: left out, it would stay so for good, for a reason that the user can mend
-        told = f"{error}; free some room, and continue with: pipeline resume"
-        return Result("stopped", seconds, error=Paused(told, stop_reason="disk_full"))
+        message = f"{error}; free some room, and continue with: pipeline resume"
+        return Result("stopped", seconds, error=Paused(message, stop_reason="disk_full"))
     if phase.optional and (isinstance(error, PhaseError) or error.exit_code == 1):
         return Result("degraded", seconds, _build_placeholders(phase, FAILED, str(error), mode), error)
     return Result("failed" if error.exit_code in (1, 70) else "stopped", seconds, error=error)

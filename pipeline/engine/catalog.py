@@ -1,4 +1,4 @@
-"""All tasks: tasks.jsonl, a line each time a task changes its status; the last line of a task is what holds."""
+"""List of all tasks: tasks.jsonl, a line for each change of status; the last line of a task counts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FIELDS = {"version": int, "id": str, "at": str, "status": str, "mode": str, "so
 
 
 class CatalogEntry(NamedTuple):
-    """The last that is known of one task."""
+    """Last known state of one task."""
 
     id: str
     at: str
@@ -37,16 +37,16 @@ class CatalogEntry(NamedTuple):
 
 
 class TaskList(NamedTuple):
-    """What tasks.jsonl holds, oldest change first, and what is wrong with it, in words."""
+    """Content of tasks.jsonl, oldest change first, and its damages in words."""
 
     entries: dict[str, CatalogEntry]
     damages: list[str]
     """Lines in the middle that cannot be read: what they said of a task is unknown."""
     repairs: list[str]
-    """A last line that was never whole, and so was never promised to anybody."""
+    """Unfinished last lines, which were never announced."""
 
     def must_be_whole(self, flag: str = "") -> None:
-        """Raises CatalogError where a decision cannot be taken because a line is damaged. `flag` leads a command to the list."""
+        """Raise CatalogError where a decision cannot be taken because a line is damaged. `flag` leads a command to the list."""
         if self.damages:
             raise CatalogError(
                 f"{self.damages[0]}: name the task, or rebuild the list with: pipeline list --rebuild{flag}"
@@ -59,17 +59,17 @@ class Catalog:
         self.path = os.path.join(self.folder, NAME)
 
     def record(self, task: str, status: str, *, mode: str, source: str, reason: str = "") -> None:
-        """Appends a line; it is on the disk when this returns. What the last line says already is not said again."""
+        """Append a line; it is on the disk when this returns. What the last line says already is not said again."""
         if not is_plain_name(task):
             raise CatalogError(f"the directory name {task!r} {_NOT_PLAIN}; rename the directory in {self.folder}")
-        row = _row_of(CatalogEntry(task, utc_timestamp(), status, mode, source, reason))
+        record = _row_of(CatalogEntry(task, utc_timestamp(), status, mode, source, reason))
         with self._alone():
             repair_tail(self.path)
-            if not self._says(row):
-                append_durable(self.path, dump_json_line(row))
+            if not self._says(record):
+                append_durable(self.path, dump_json_line(record))
 
     def read(self) -> TaskList:
-        """Every task, and every damage. A torn tail is moved to tasks.jsonl.corrupt where that may be written."""
+        """Return every task and every damage. Moves a torn tail to tasks.jsonl.corrupt if it may write there."""
         listing = TaskList({}, [], [])
         if not os.path.lexists(self.path):
             return listing
@@ -85,7 +85,7 @@ class Catalog:
         return listing
 
     def forget(self, task: str) -> None:
-        """Takes every line of a task out of the list. Lines that cannot be read stay as they are."""
+        """Take every line of a task out of the list. Lines that cannot be read stay as they are."""
         with self._alone():
             if not os.path.lexists(self.path):
                 return
@@ -94,7 +94,7 @@ class Catalog:
             write_durable(self.path, b"".join(line for line in lines if _task_of(line) != task))
 
     def rebuild(self, collect: Callable[[], list[CatalogEntry]]) -> None:
-        """Writes the list anew from what `collect` finds; nobody can add to it meanwhile. The old one is kept aside."""
+        """Rebuild the list from the result of `collect`, locked meanwhile, and keep the old one aside."""
         with self._alone():
             entries = sorted(collect(), key=lambda entry: entry.at)
             lines = [dump_json_line(_row_of(entry)) + b"\n" for entry in entries]
@@ -121,8 +121,8 @@ class Catalog:
             with self._alone():
                 torn = repair_tail(self.path)
                 if torn:
-                    told = f"the last line was torn ({len(torn)} bytes); it is now in {NAME}.corrupt"
-                    listing.repairs.append(f"{self.path}: {told}")
+                    message = f"the last line was torn ({len(torn)} bytes); it is now in {NAME}.corrupt"
+                    listing.repairs.append(f"{self.path}: {message}")
         except StorageError as error:
             listing.repairs.append(f"{self.path}: the last line is torn, and stays so: {error}")
         data = read_bytes(self.path)
@@ -143,7 +143,7 @@ class Catalog:
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether this names a directory in the tasks folder, and nothing elsewhere."""
+    """Return whether a name is a directory in the tasks folder and not elsewhere."""
     return not _ODD_NAME.search(name)
 
 
@@ -160,16 +160,16 @@ def _add_line(listing: TaskList, line: bytes) -> str | None:
     if len(line) > LARGEST_LINE:
         return f"{len(line):,} bytes, over the limit of {LARGEST_LINE:,}"
     try:
-        row = parse_json(line)
+        record = parse_json(line)
     except FormatError as error:
         return str(error)
-    if not isinstance(row, dict) or row.get("version") != VERSION:
+    if not isinstance(record, dict) or record.get("version") != VERSION:
         return f"not a record of version {VERSION}"
-    if row.keys() != _FIELDS.keys() or any(type(row[name]) is not kind for name, kind in _FIELDS.items()):
+    if record.keys() != _FIELDS.keys() or any(type(record[name]) is not kind for name, kind in _FIELDS.items()):
         return "not a task record"
-    if not is_plain_name(row["id"]):
-        return f"the id {row['id'][:_SHOWN]!r} {_NOT_PLAIN}"
-    del row["version"]
-    listing.entries.pop(row["id"], None)  # the latest change comes last
-    listing.entries[row["id"]] = CatalogEntry(**row)
+    if not is_plain_name(record["id"]):
+        return f"the id {record['id'][:_SHOWN]!r} {_NOT_PLAIN}"
+    del record["version"]
+    listing.entries.pop(record["id"], None)  # the latest change comes last
+    listing.entries[record["id"]] = CatalogEntry(**record)
     return None

@@ -1,4 +1,4 @@
-"""Document name -> schema -> one message that says what is wrong, where, and who wrote it.
+"""Validate documents against their schemas, with one message that gives the fault, its place, and the writer.
 
 `<stem>.schema.json` governs `<stem>.*`, wherever in the task that file lies. A fast validator answers the common case;
 jsonschema, whose import is dear, is asked only to explain a breach.
@@ -22,11 +22,11 @@ BUILT_IN = next(filter(os.path.isdir, _PLACES))
 _YAML_STEMS = (".txt", ".yaml")
 PLACEHOLDER = "placeholder.schema.json"
 _MOST_BREACHES = 8
-"""So many are told at once: a model that is told of one at a time is asked as often."""
+"""Most errors in one message: a model that is told of one at a time is asked as often."""
 
 
 class Contracts:
-    """The schemas of one set of phases. `folders` are searched in order; the built-in ones come last."""
+    """Schemas of one set of phases. `folders` are searched in order; the built-in ones come last."""
 
     def __init__(self, folders: Sequence[str] = ()) -> None:
         self._folders = (*folders, BUILT_IN)
@@ -35,7 +35,7 @@ class Contracts:
         self._others: dict[int, tuple[Mapping[str, Any], Any]] = {}  # holds each schema, so that no id is used twice
 
     def parse(self, name: str, data: bytes, *, writer: str) -> Any:
-        """The checked value of a document's bytes. Raises ContractError, naming the phase that wrote it."""
+        """Parse and validate a document. Raises ContractError, naming the phase that wrote it."""
         try:
             value = _parser_of(name)(data)
         except FormatError as error:
@@ -45,7 +45,7 @@ class Contracts:
         return value
 
     def serialise(self, name: str, value: Any, *, writer: str) -> bytes:
-        """The bytes of a checked value. Raises ContractError, naming the phase that tried to write it."""
+        """Validate and serialise a document. Raises ContractError, naming the phase that tried to write it."""
         data = _dump_value(name, value, writer)
         if name.endswith((*_YAML_STEMS, ".md")):
             self.parse(name, data, writer=writer)  # what cannot be read back must not be written
@@ -54,13 +54,13 @@ class Contracts:
         return data
 
     def serialise_line(self, name: str, value: Any, *, writer: str) -> bytes:
-        """One line of a document's .jsonl companion: a checked value of the same schema."""
+        """Return one line of a document's .jsonl companion: a valid value of the same schema."""
         data = formats.dump_json_line(value)
         self._check(name, value, writer, data)
         return data
 
     def schema(self, name: str) -> dict[str, Any]:
-        """The schema that governs a document. Raises ContractError where there is none."""
+        """Return the schema of a document. Raises ContractError if there is none."""
         file_name = schema_name(name)
         if file_name not in self._schemas:
             self._schemas[file_name] = self._read_schema(file_name, name)
@@ -87,10 +87,12 @@ class Contracts:
         validator = self._others[id(schema)][1]
         if validator.is_valid(value):
             return None
-        found = explain_breaches(dict(schema), value)
-        told = [f"at {one.json_path}: {_shorten_message(one.message)}" for one in found[:_MOST_BREACHES]]
-        more = [f"{len(found) - len(told)} more of this sort"] if len(found) > len(told) else []
-        return "; ".join([*told, *more]) or "it does not fit the schema"
+        breaches = explain_breaches(dict(schema), value)
+        messages = [
+            f"at {breach.json_path}: {_shorten_message(breach.message)}" for breach in breaches[:_MOST_BREACHES]
+        ]
+        more = [f"{len(breaches) - len(messages)} more like this"] if len(breaches) > len(messages) else []
+        return "; ".join([*messages, *more]) or "it does not fit the schema"
 
     def _read_schema(self, file_name: str, document: str) -> dict[str, Any]:
         for folder in self._folders:
@@ -112,7 +114,7 @@ def schema_name(document: str) -> str:
 
 
 def fast_validator(schema: dict[str, Any], name: str = "a schema") -> Any:
-    """The validator of the common case. It never fetches: a reference out of the schema is an error."""
+    """Return the validator of the common case. It never fetches: a reference out of the schema is an error."""
     import jsonschema_rs  # late: 20 ms, and commands that read no document pay none
 
     try:
@@ -122,7 +124,7 @@ def fast_validator(schema: dict[str, Any], name: str = "a schema") -> Any:
 
 
 def explain_breaches(schema: dict[str, Any], value: Any) -> list[Any]:
-    """Every breach that jsonschema sees, the most telling first."""
+    """Return every error that jsonschema finds, the most telling first."""
     import jsonschema  # late, both: 70 ms, and only a breach needs them
     import referencing
 
@@ -178,7 +180,7 @@ def _refuse_fetch(uri: str) -> NoReturn:
 
 
 def check_output_names(phase: Phase, documents: Documents) -> None:
-    """Raises ContractError for a document that is missing, or that the phase does not declare."""
+    """Raise ContractError for a document that is missing, or that the phase does not declare."""
     promised = {name for name in phase.writes if not name.endswith("/")}
     folders = tuple(name for name in phase.writes if name.endswith("/"))
     for name in promised - documents.keys():
@@ -191,28 +193,28 @@ def check_output_names(phase: Phase, documents: Documents) -> None:
 def check_listed_files(
     phase: Phase, documents: Documents, returned: Mapping[str, str], digest: Callable[[str], str | None]
 ) -> dict[str, str]:
-    """The sha256 of every file that the manifests of the phase's folders list; each is there, returned or on the disk, just so.
+    """Return the sha256 of every file that the phase's manifests list, each verified.
 
     Raises ContractError for a file that is not, and for one outside the task.
     """
-    found: dict[str, str] = {}
+    checked: dict[str, str] = {}
     if not any(name.endswith("/") for name in phase.writes):
-        return found  # without a folder no document is a manifest: what it calls files is its own business
+        return checked  # without a folder no document is a manifest: what it calls files is its own business
     for name, value in documents.items():
         for path, promised in _manifest_rows(getattr(value, "front", value)):
             if path.startswith("/") or ".." in path.split("/"):
                 raise ContractError(f"{name} lists {path}, which is not in the task (written by phase {phase.label})")
-            found[path] = returned.get(path) or digest(path) or ""
-            if found[path] != promised:
+            checked[path] = returned.get(path) or digest(path) or ""
+            if checked[path] != promised:
                 raise ContractError(
                     f"{name} lists {path} with another sha256 than the file has (written by phase {phase.label})"
                 )
-    return found
+    return checked
 
 
 def _manifest_rows(document: object) -> list[tuple[str, str]]:
-    """Path and sha256 of each file that a document lists as a manifest does. Any other shape of `files` is for its schema."""
+    """Return path and sha256 of each file in a document's manifest. The schema covers other shapes of `files`."""
     files = document.get("files") if isinstance(document, Mapping) else None
-    rows = [row for row in files if isinstance(row, Mapping)] if isinstance(files, (list, tuple)) else []
-    pairs = [(row.get("path"), row.get("sha256")) for row in rows]
+    rows = [entry for entry in files if isinstance(entry, Mapping)] if isinstance(files, (list, tuple)) else []
+    pairs = [(entry.get("path"), entry.get("sha256")) for entry in rows]
     return [(path, digest) for path, digest in pairs if isinstance(path, str) and isinstance(digest, str)]

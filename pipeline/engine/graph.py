@@ -1,4 +1,4 @@
-"""The order of the phases, taken from what they read and write; nothing else says who comes first."""
+"""Order the phases by their inputs and outputs; nothing else decides."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GIVEN = ("task.json", "plan_requests.json")
 
 
 class Graph:
-    """The phases of one run, in the order of their numbers. Raises ContractError when they do not fit together."""
+    """Phases of one run, in the order of their numbers. Raises ContractError when they do not fit together."""
 
     def __init__(self, phases: Iterable[Phase]) -> None:
         self.phases = sorted(phases, key=lambda phase: phase.number)
@@ -32,23 +32,23 @@ class Graph:
         self._check_reads()
 
     def writer(self, document: str) -> Phase | None:
-        """The phase that writes a document, or a file in one of its folders; None for what commands write."""
+        """Return the phase that writes a document or a file in one of its folders; None for what commands write."""
         return self._writers.get(document) or self._writers.get(document.split("/", 1)[0] + "/")
 
     def before(self, phase: Phase) -> list[Phase]:
-        """The phases whose documents this one reads."""
+        """Return the phases whose documents this one reads."""
         return [writer for name in phase.reads if (writer := self._writers.get(name))]
 
     def after(self, phase: Phase) -> list[Phase]:
-        """Every phase that reads, directly or not, what this one writes."""
-        found = [phase]
+        """Return every phase that reads, directly or not, a document of this one."""
+        readers = [phase]
         for other in self.phases:  # one pass is enough: who reads comes later in number
-            if other not in found and any(writer in found for writer in self.before(other)):
-                found.append(other)
-        return found[1:]
+            if other not in readers and any(writer in readers for writer in self.before(other)):
+                readers.append(other)
+        return readers[1:]
 
     def flows(self) -> dict[tuple[str, str], list[str]]:
-        """The documents between two phases: {(number of the writer, number of the reader): names}."""
+        """Return the documents between two phases: {(number of the writer, number of the reader): names}."""
         flows: dict[tuple[str, str], list[str]] = {}
         for phase in self.phases:
             for name in phase.reads:
@@ -57,7 +57,7 @@ class Graph:
         return flows
 
     def find(self, wanted: str) -> Phase:
-        """The phase of that number ('3', '03', '05b') or name, or a word of one name alone. Raises UsageError."""
+        """Return the phase of a number ('3', '03', '05b'), a name, or a word of one name alone. Raises UsageError."""
         for phase in self.phases if wanted else ():
             if wanted in (phase.name, phase.number) or wanted.zfill(len(phase.number)) == phase.number:
                 return phase

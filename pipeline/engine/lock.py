@@ -35,7 +35,7 @@ _PATIENCE = 1.0
 
 @contextmanager
 def lock_task(folder: str, attempt: str = "") -> Iterator[str | None]:
-    """Holds the task. Gives the words for a lock that a dead process left, or None. Raises TaskBusy at once.
+    """Hold the task. Gives the words for a lock that a dead process left, or None. Raises TaskBusy at once.
 
     `attempt` is the name of this holding (new_attempt), for `is_held`.
     """
@@ -67,7 +67,7 @@ def lock_task(folder: str, attempt: str = "") -> Iterator[str | None]:
 
 
 def holder_of(folder: str) -> str | None:
-    """Who works on the task right now, in words; None when nobody does."""
+    """Describe the process that works on the task now, or return None."""
     try:
         descriptor = open_regular(os.path.join(folder, NAME))
     except OSError:
@@ -84,9 +84,9 @@ def holder_of(folder: str) -> str | None:
     finally:
         os.close(descriptor)
     with suppress(OSError, StorageError):
-        found = look_at_lease(os.path.join(folder, LEASE), alone=alone)
-        if found and not found[1]:
-            return describe_holder(found[0].holder)
+        lease = look_at_lease(os.path.join(folder, LEASE), alone=alone)
+        if lease and not lease[1]:
+            return describe_holder(lease[0].holder)
     return None
 
 
@@ -100,7 +100,7 @@ def is_held(folder: str, attempt: str) -> bool:
 
 
 def holding_process(folder: str) -> int | None:
-    """The id of the process that works on the task, where it is one of this machine that has the lock open; else None."""
+    """Return the id of a process on this machine that holds the lock of a task, or None."""
     path = os.path.join(folder, NAME)
     if holder_of(folder) is None:
         return None
@@ -112,7 +112,7 @@ def holding_process(folder: str) -> int | None:
         pid, status = _read_record(descriptor).get("pid"), os.fstat(descriptor)
     finally:
         os.close(descriptor)
-    # the record is a file of the task, which may be a stranger's: no process is believed in that has not the lock open
+    # the record is an untrusted file of the task: only a process that has the lock open counts
     return pid if isinstance(pid, int) and pid > 1 and _has_open(pid, (status.st_dev, status.st_ino)) else None
 
 
@@ -133,14 +133,14 @@ def _names_of_descriptors(pid: int) -> list[str]:
 
 
 def _take_lock(descriptor: int, folder: str) -> bool:
-    """Takes the kernel's lock; False where the file system has none, and the lease alone keeps others away."""
+    """Take the kernel's lock; False where the file system has none, and the lease alone keeps others away."""
     deadline = time.monotonic() + _PATIENCE
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             content = _read_record(descriptor)
-            # Held and nobody at work: it is a glance of holder(), or a run that has not written its name yet.
+            # Held without a process at work: holder() is reading it, or a run has not written its name yet.
             if time.monotonic() > deadline or _is_at_work(content):
                 raise TaskBusy(
                     f"{folder} is in use by {describe_holder(content)}; wait for it to end, or stop it first"
@@ -155,7 +155,7 @@ def _take_lock(descriptor: int, folder: str) -> bool:
 
 
 def _take_lease(folder: str, attempt: str, *, alone: bool) -> str | None:
-    """Takes the lease; the words for a dead holder, or None for none. Raises TaskBusy."""
+    """Take the lease; the words for a dead holder, or None for none. Raises TaskBusy."""
     path = os.path.join(folder, LEASE)
     claim = claim_lease(path, attempt, alone=alone)
     who = describe_holder(claim.holder)
@@ -173,7 +173,7 @@ def _take_lease(folder: str, attempt: str, *, alone: bool) -> str | None:
 
 
 def _is_at_work(content: Holder) -> bool:
-    """Whether a lock's content names a process that runs, as far as can be seen from here."""
+    """Return whether the holder of a lock still runs, as far as can be seen from here."""
     pid = content.get("pid")
     if not isinstance(pid, int) or content.get("boot") != boot_id():
         return "pid" in content
@@ -187,8 +187,10 @@ def _is_at_work(content: Holder) -> bool:
 
 
 def _describe_dead_holder(content: Holder, path: str) -> str | None:
-    """What is left in a lock that the kernel gave us: its holder on this machine is dead. One on another machine might not be,
-    where it is of a release without leases."""
+    """Return a warning about the previous holder of a lock that the kernel gave us.
+
+    Its holder on this machine is dead; one on another machine may run if it is of a release without leases.
+    """
     if not content:
         return None
     elsewhere = content.get("boot") != boot_id() and content.get("host") not in (None, socket.gethostname())

@@ -1,4 +1,4 @@
-"""All that a phase needs to know: how it declares itself, what it is given, and where its paths are."""
+"""Interface of a phase: its declaration, its context, and its paths."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ Documents = Mapping[str, Any]
 
 SKIPPED, FAILED = "skipped", "failed"
 OFF = "off"
-"""The value of a setting that asks for no phase."""
+"""Value of a setting that requests no phase."""
 TYPED = "typed:"
-"""A source that begins so is no file and no address: what follows was typed by the user."""
+"""Prefix of a source that the user typed, which is neither a file nor an address."""
 
 
 # decision 7: the machine's values are named tuples, the promise of a frozen dataclass at a fifth of its import time.
 class Decision(NamedTuple):
-    """What a reviewer says of a plan."""
+    """A reviewer's decision on a plan."""
 
     verdict: str
     """approve or reject."""
     by: str
     """auto, or the name of the person."""
     at: str
-    """When, UTC, ISO 8601."""
+    """Time, UTC, ISO 8601."""
     plan_sha256: str
-    """The digest of the very bytes that were shown."""
+    """Digest of the very bytes that were shown."""
 
 
 class WorkflowContext(NamedTuple):
@@ -59,20 +59,20 @@ class WorkflowContext(NamedTuple):
 
 
 class Checker(Protocol):
-    """The contracts, as far as a phase needs them: for values that come from a model."""
+    """Contracts for a phase: they validate values from a model."""
 
     def parse(self, name: str, data: bytes, *, writer: str) -> Any:
-        """The checked value of a document's bytes. Raises ContractError with line, column and rule."""
+        """Parse and validate a document. Raises ContractError with line, column and rule."""
 
     def schema(self, name: str) -> dict[str, Any]:
-        """The schema that governs a document."""
+        """Return the schema of a document."""
 
     def breach(self, schema: Mapping[str, Any], value: Any) -> str | None:
-        """Why a value does not fit a schema, in one line, or None."""
+        """Describe why a value breaks a schema, in one line, or return None."""
 
 
 class Context(NamedTuple):
-    """What a running phase may use beside its documents."""
+    """Services for a running phase besides its documents."""
 
     paths: WorkflowContext
     settings: Mapping[str, Any]
@@ -83,11 +83,11 @@ class Context(NamedTuple):
     limits: Mapping[str, Any]
     """Settings that say how far the phase may go; they make nothing stale either."""
     environment: Mapping[str, str]
-    """The user's own, for programs that are set up by it. It may hold keys: never to be given to a command of the agent."""
+    """The user's environment, for programs that need it. It may hold keys: never to be given to a command of the agent."""
     contracts: Checker
     # decision 3: an approval is bound to exactly these bytes.
     digests: Mapping[str, str]
-    """The sha256 of each document that the phase reads, as it was read."""
+    """The sha256 of each input document, as it was read."""
     # decision 2: opened by whoever needs it, so that a phase without a model pays for none.
     open_model: Callable[[], object]
     """Opens the model that the settings name for this phase. Opaque to the machine; phases/llm/model.py says what it can do."""
@@ -102,21 +102,21 @@ class Context(NamedTuple):
     tell: Callable[[str], None] = lambda text: None
     """Tells the user something that stays on the screen."""
     ask: Callable[[str, Sequence[str]], str | None] = lambda question, options: None
-    """Asks the user something, with options; None where nobody answers."""
+    """Ask the user a question with options; None without an answer."""
     open_other: Callable[[str], object] = lambda use: None
     """Opens the model that the settings name for another use than this phase: judge."""
     config_directory: str = ""
-    """The folder of the user's settings: what lies there is the user's word, and no task can write it."""
+    """Directory of the user's settings, which no task can write."""
     permissions: Mapping[str, str] = MappingProxyType({})
-    """What the user permitted for this run alone, by a flag; nothing becomes stale by it."""
+    """Permissions that the user gave for this run alone, by a flag; they make nothing stale."""
     hooks: Mapping[str, Any] = MappingProxyType({})
-    """The user's own, `{"hooks": …}` as in hooks.yaml; empty where there are none."""
+    """The user's own hooks, `{"hooks": …}` as in hooks.yaml; empty without any."""
     cache_directory: str = ""
-    """The user's, for what can be made anew: no task can write it. It need not be there; empty where there is none."""
+    """The user's cache directory, which no task can write. It may be missing; empty if there is none."""
 
 
 class Phase(NamedTuple):
-    """One step of a run. It may start as soon as every document that it reads is there and fresh."""
+    """One step of a run. It may start as soon as each of its input documents exists and is fresh."""
 
     number: str
     name: str
@@ -130,18 +130,18 @@ class Phase(NamedTuple):
     """Facts of the machine that decide what the phase writes, by name. They are compared and kept as settings are."""
     version: int = 1
     """Raise it when the same inputs should give other outputs."""
-    # decision 231: what a person has read and approved is not made anew because a release would do it better.
+    # decision 231: an approved document is not made again because a release would do it better.
     edition: int = 1
     """Raise it when they give better ones: what an older edition made stays as it is, and `why` tells of it."""
     optional: bool = False
     """Fast mode skips it, and its failure degrades the run instead of ending it."""
     # decision 207: a phase that runs for hours is a wish of its own, and no part of what everybody asks for.
     asked: str = ""
-    """The setting that asks for it. While that is off the phase does not run, has no stamp and stands in no status."""
+    """Setting that requests it. While that is off the phase does not run, and has no stamp and no status."""
     owns: tuple[str, ...] = ()
     """Files and folders that the phase keeps by itself while it runs; a redo moves them to `<name>.prev`."""
     changes: Callable[[str, Collection[str]], Iterable[tuple[str, str]]] | None = None
-    """Of files that only a listed file tells of: in which task, and what the phase wrote; gives paths, and `edited` or so."""
+    """Changes of files that only a listed file names: from a task and the phase's files to paths with `edited` or so."""
     report: Callable[[Documents], Mapping[str, Any]] | None = None
     """Pure: from the phase's own documents to fields of report.json."""
 
@@ -150,27 +150,27 @@ class Phase(NamedTuple):
         return f"{self.number} {self.name}"
 
     def is_selected(self, settings: Mapping[str, Any]) -> bool:
-        """Whether these settings ask for it, where it must be asked for."""
+        """Return whether these settings select a phase that runs on request only."""
         return not self.asked or settings.get(self.asked, OFF) != OFF
 
 
 def build_placeholder(status: str, reason: str, mode: str) -> dict[str, str]:
-    """What stands in for the document of an optional phase that gave no result."""
+    """Return the placeholder document of an optional phase that gave no result."""
     return {"status": status, "reason": reason, "mode": mode}
 
 
 def is_placeholder(value: object) -> bool:
-    """Whether a document of an optional phase is a stand-in; such a one is never a result."""
+    """Return whether a document of an optional phase is a placeholder, which is never a result."""
     return isinstance(value, dict) and value.get("status") in (SKIPPED, FAILED)
 
 
 def build_manifest(files: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The `files` list of a folder document: path in the task, bytes and sha256 of each text."""
+    """Return the `files` list of a folder document: path in the task, bytes and sha256 of each text."""
     encoded = {path: text.encode("utf-8") for path, text in files.items()}
     return [{"path": path, "bytes": len(data), "sha256": sha256(data)} for path, data in sorted(encoded.items())]
 
 
 def require(condition: object, message: str) -> None:
-    """Gives the phase up with this line unless the condition holds."""
+    """Raise PhaseError with this line unless the condition holds."""
     if not condition:
         raise PhaseError(message)

@@ -1,4 +1,4 @@
-"""report.json: how a run ended, in one document that is written on every way out."""
+"""report.json: the result of a run, in one document that is written on every way out."""
 
 from __future__ import annotations
 
@@ -52,19 +52,19 @@ _ASKED = ("reproduction", "recognized_by", "blacklist")
 
 
 class Outcome(NamedTuple):
-    """The end of one run: its status, the reason in words, and the exit code of the command."""
+    """Result of a run: its status, the reason in words, and the exit code of the command."""
 
     status: str
     reason: str
     exit_code: int
     report: Mapping[str, Any] = {}
-    """What the failure itself has to say for the report."""
+    """Facts of the failure for the report."""
     flag: str = ""
-    """What a resume needs to get further, like `--add-usd 0.50`."""
+    """Flag that a resume needs to get further, like `--add-usd 0.50`."""
 
 
 def outcome_of(error: BaseException) -> Outcome:
-    """The outcome of a run that an exception ended."""
+    """Return the outcome of a run that an exception ended."""
     if isinstance(error, Interrupted):
         return Outcome(CANCELLED, f"interrupted ({error}); nothing is lost", error.exit_code)
     if isinstance(error, Paused):
@@ -79,7 +79,7 @@ def outcome_of(error: BaseException) -> Outcome:
 
 
 def outcome_of_phases(store: TaskStore, stale: Collection[Phase] = ()) -> Outcome:
-    """The outcome of a run that no failure ended: the worst that its phases report. `stale` phases report on older inputs."""
+    """Return the worst outcome that the phases of a finished run report. `stale` phases report on older inputs."""
     facts, error = _collect_facts(store, stale)
     if error:
         return outcome_of(error)
@@ -96,13 +96,13 @@ def outcome_of_phases(store: TaskStore, stale: Collection[Phase] = ()) -> Outcom
 def build_report(
     store: TaskStore, settings: Mapping[str, Any], outcome: Outcome, spent: Mapping[str, Any] | None = None
 ) -> tuple[dict[str, Any], Outcome]:
-    """The document, and the outcome that it tells: facts from the phases that have a result, and one row a phase.
+    """Build the report and its outcome: facts from the phases that have a result, and one row a phase.
 
     Facts that do not fit the report's schema are a bug of their phase: they are left out, and the outcome says so.
     """
     facts, _ = _collect_facts(store)
     usage = {"usage": dict(spent)} if spent else {}
-    forbidden = {"blacklist": found} if (found := str(settings.get("blacklist", "")).split()) else {}
+    forbidden = {"blacklist": blacklist} if (blacklist := str(settings.get("blacklist", "")).split()) else {}
     report = _build_document(store, settings, outcome, {**_EMPTY, **facts, **usage, **forbidden, **outcome.report})
     try:
         store.contracts.serialise("report.json", report, writer="the runner")
@@ -120,8 +120,13 @@ def _build_document(
         if not phase.is_selected(settings):
             continue
         stamp = store.stamps.get(phase.number, Stamp(phase.name))
-        row = {"number": phase.number, "name": phase.name, "status": stamp.status, "seconds": round(stamp.seconds, 3)}
-        rows.append({**row, "attempts": stamp.attempts, "error": stamp.error})
+        phase_row = {
+            "number": phase.number,
+            "name": phase.name,
+            "status": stamp.status,
+            "seconds": round(stamp.seconds, 3),
+        }
+        rows.append({**phase_row, "attempts": stamp.attempts, "error": stamp.error})
     return {
         "version": 1,
         "id": store.id,
@@ -149,13 +154,15 @@ def _collect_facts(store: TaskStore, stale: Collection[Phase] = ()) -> tuple[dic
             outputs = store.outputs(phase)
         except (ContractError, StorageError):
             continue  # a damaged document has ended the run, or will end the next one, by name
-        told, error = call_guarded(phase, partial(phase.report, outputs))
-        if error is None and not isinstance(told, Mapping):
-            error = PhaseBug(f"phase {phase.label} reports {type(told).__name__}, and not facts by name")
-        elif error is None and told.get("status", COMPLETED) not in EXIT_CODES:
-            error = PhaseBug(f"phase {phase.label} reports the status {told['status']!r}, and there is no such status")
+        reported, error = call_guarded(phase, partial(phase.report, outputs))
+        if error is None and not isinstance(reported, Mapping):
+            error = PhaseBug(f"phase {phase.label} reports {type(reported).__name__}, and not facts by name")
+        elif error is None and reported.get("status", COMPLETED) not in EXIT_CODES:
+            error = PhaseBug(
+                f"phase {phase.label} reports the status {reported['status']!r}, and there is no such status"
+            )
         if error:
             return facts, error
-        by = [*facts.get("verified_by", ()), *told.get("verified_by", ())]
-        facts.update({**told, **({"verified_by": by} if by else {})})
+        by = [*facts.get("verified_by", ()), *reported.get("verified_by", ())]
+        facts.update({**reported, **({"verified_by": by} if by else {})})
     return facts, None

@@ -1,4 +1,4 @@
-"""What is asked of a run, what it tells while it goes on, and what it would do: all that a caller of the runner needs."""
+"""Describe a run, its events and the phases it would run, for callers of the runner."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.engine.store import TaskStore
 
 
 class RunEvent(NamedTuple):
-    """Something that a person who watches the run may want to see."""
+    """An event of a run for the user."""
 
     kind: str
     """started, progress, told (it stays on the screen), fresh, or the status that a phase ended with."""
@@ -25,22 +25,22 @@ class RunEvent(NamedTuple):
 class RunRequest(NamedTuple):
     settings: Mapping[str, Any]
     open_model: Callable[[str], object]
-    """The model for the phase of that name."""
+    """Open the model of a phase by the phase's name."""
     review: Callable[[str, str], Decision]
     record: Callable[[str, str], None]
     """Tells the catalog the task's status and the reason."""
     environment: Mapping[str, str] = MappingProxyType({})
-    """The user's own."""
+    """The user's environment."""
     config_directory: str = ""
-    """The folder of the user's settings."""
+    """Directory of the user's settings."""
     cache_directory: str = ""
-    """The user's directory for what can be made anew."""
+    """The user's cache directory."""
     hooks: Mapping[str, Any] = MappingProxyType({})
-    """The user's own, `{"hooks": …}` as in hooks.yaml."""
+    """The user's own hooks, `{"hooks": …}` as in hooks.yaml."""
     spent: Callable[[], Mapping[str, Any]] = dict
-    """What the task has spent on models by now: the fields of `usage` in report.json; empty where nothing."""
+    """Return what the task has spent on models so far: the fields of `usage` in report.json, or nothing."""
     ask: Callable[[str, Sequence[str]], str | None] = lambda question, options: None
-    """Asks the user something, with options; None where nobody answers."""
+    """Ask the user a question with options; None without an answer."""
     watch: Callable[[RunEvent], None] = lambda event: None
     stop_at: Phase | None = None
     until: Phase | None = None
@@ -48,7 +48,7 @@ class RunRequest(NamedTuple):
     """Run this one phase and nothing else; what it reads must be there and fresh."""
 
     def wants(self, phase: Phase) -> bool:
-        """Whether this run may get as far as that phase."""
+        """Return whether this run may get as far as that phase."""
         return (
             phase.is_selected(self.settings)
             and (self.only is None or phase is self.only)
@@ -57,15 +57,16 @@ class RunRequest(NamedTuple):
         )
 
     def settings_of(self, phase: Phase) -> dict[str, Any]:
-        """The settings that make a difference to a phase: what it named, what it observes of the machine, and the mode where fast
-        mode skips it.
+        """Return the settings that concern a phase: those it names, what it observes of the machine, and the mode.
+
+        The mode counts only if fast mode skips the phase.
         """
         names = (*phase.settings, "mode") if phase.optional else phase.settings
         return {**{name: self.settings[name] for name in names}, **(phase.observe() if phase.observe else {})}
 
 
 def stale_phases(store: TaskStore, run: RunRequest) -> list[tuple[Phase, str]]:
-    """What would run, and why: phases that are stale now, and phases that read what those write."""
+    """Return the phases that would run, each with a reason: the stale ones and their readers."""
     stale: dict[str, tuple[Phase, str]] = {}
     for phase in store.graph.phases:
         if not phase.is_selected(run.settings):
@@ -80,14 +81,14 @@ def stale_phases(store: TaskStore, run: RunRequest) -> list[tuple[Phase, str]]:
 
 
 def stops_before(store: TaskStore, run: RunRequest) -> Phase | None:
-    """The first phase that --stop-at or --until keeps a run from."""
+    """Return the first phase that --stop-at or --until excludes from a run."""
     whole = run._replace(only=None)
     selected = (phase for phase in store.graph.phases if phase.is_selected(run.settings))
     return next((phase for phase in selected if not whole.wants(phase)), None)
 
 
 def missing_input(store: TaskStore, run: RunRequest) -> tuple[Phase, str] | None:
-    """Why one phase cannot run alone: the phase before it that must run first, and why that must."""
+    """Return the earlier phase that must run before a single one, with the reason, or None."""
     for before in store.graph.before(run.only) if run.only else ():
         if reason := store.stale_reason(before, run.settings_of(before)):
             return before, reason

@@ -31,7 +31,7 @@ from pipeline.engine.store import TaskStore
 
 
 def run_pipeline(store: TaskStore, run: RunRequest) -> dict[str, Any]:
-    """Runs what is stale and returns the report. Whatever happens, report.json and the catalog learn of it."""
+    """Run what is stale and return the report. Whatever happens, report.json and the catalog learn of it."""
     outcome, runner = Outcome(ERROR, "a bug in the pipeline ended the run", 70), _Runner(store, run)
     try:
         runner.run()
@@ -52,7 +52,7 @@ def run_pipeline(store: TaskStore, run: RunRequest) -> dict[str, Any]:
 
 
 class _Runner:
-    """One walk over the phases: `settled` have a result that holds, `running` a thread, and `waiting` wait for somebody."""
+    """One walk over the phases: `settled` have a valid result, `running` a thread, and `waiting` need a decision."""
 
     def __init__(self, store: TaskStore, run: RunRequest) -> None:
         self._store, self._run, self._mode = store, run, str(run.settings.get("mode"))
@@ -66,7 +66,7 @@ class _Runner:
         self.activity = Activity(store.root)
 
     def run(self) -> None:
-        """Returns when nothing more can start; raises what the first failing phase gave up with."""
+        """Return when nothing more can start; raise what the first failing phase gave up with."""
         while True:
             ready = self._ready()
             if not ready and not self._running:
@@ -87,7 +87,7 @@ class _Runner:
             raise _join_pauses(list(self._waiting.values()))
 
     def _ready(self) -> list[tuple[Phase, str]]:
-        """The phases that can start now, and why each must. What is up to date is settled on the way."""
+        """Return the phases that can start now, each with its reason, and settle those that are up to date."""
         ready = []
         for phase in filter(self._run.wants, self._store.graph.phases):
             before = [earlier.number for earlier in self._store.graph.before(phase) if self._run.wants(earlier)]
@@ -107,7 +107,7 @@ class _Runner:
         self._settled.add(phase.number)
         self._untold.append(RunEvent("fresh", phase, f"edited by hand: {edited}" if edited else ""))
         if edited:
-            log_event(f"{phase.label}: {edited} edited by hand, and taken as it is")
+            log_event(f"{phase.label}: {edited} edited by hand, and used as it is")
 
     def _begin(self, phase: Phase, reason: str) -> tuple[Phase, dict[str, Any]]:
         inputs, digests = self._store.load_inputs(phase)
@@ -165,7 +165,7 @@ class _Runner:
             error=text,
         )
         self._store.commit(phase, result.documents or {}, stamp)
-        if phase.number not in self._overtaken:  # else what it read may have changed under it: it is looked at anew
+        if phase.number not in self._overtaken:  # else its inputs may have changed under it: it is checked again
             self._settled.add(phase.number)
         self._overtaken.discard(phase.number)
         log_event(f"{phase.label} {result.status} after {result.seconds:.2f} s" + (f": {text}" if text else ""))
@@ -179,13 +179,13 @@ class _Runner:
             self._settled.clear()
             self._overtaken |= self._running.keys()
         elif isinstance(result.error, Paused) and self._mode != "fast":
-            # decision 111: somebody takes his time, and what does not need him goes on.
+            # decision 111: while one phase waits for the user, independent ones go on.
             self._waiting[phase.number] = result.error
         elif result.error:
             raise result.error
 
     def _note_and_tell(self) -> None:
-        # decision 10: nobody is told that a phase is done before its stamp is on the disk, in one write for all.
+        # decision 10: a phase is reported as done once its stamp is on the disk, in one write for all.
         self._store.note()
         for event in self._untold:
             self._run.watch(event)
@@ -225,11 +225,11 @@ class _Runner:
 
 
 def _join_pauses(pauses: list[Paused]) -> Paused:
-    """Several phases that wait as one reason. The next command can raise one limit: that of the phase that came last."""
+    """Join the reasons of several waiting phases. The next command can raise one limit: that of the last phase."""
     if len(pauses) == 1:
         return pauses[0]
-    told = dict.fromkeys(map(str, pauses))
-    reasons = [text for text in told if not any(other != text and other.startswith(text) for other in told)]
+    messages = dict.fromkeys(map(str, pauses))
+    reasons = [text for text in messages if not any(other != text and other.startswith(text) for other in messages)]
     flag = next((pause.flag for pause in reversed(pauses) if pause.flag), "")
     joined = Paused("; ".join(reasons), stop_reason=pauses[0].stop_reason, flag=flag)
     joined.exit_code = max(pause.exit_code for pause in pauses)
@@ -237,7 +237,7 @@ def _join_pauses(pauses: list[Paused]) -> Paused:
 
 
 def _outcome_of_run(store: TaskStore, run: RunRequest) -> Outcome:
-    """The outcome of a run that no failure ended: what its results say comes before where it was asked to stop."""
+    """Return the outcome of a run without a failure: its results count before the point where it was asked to stop."""
     stopped_short = run.stop_at or run.until or run.only
     left = [phase for phase, _ in stale_phases(store, run)] if stopped_short else []
     outcome = outcome_of_phases(store, left)
@@ -251,7 +251,7 @@ def _outcome_of_run(store: TaskStore, run: RunRequest) -> Outcome:
 
 
 def _conclude_run(store: TaskStore, run: RunRequest, outcome: Outcome) -> dict[str, Any]:
-    """Durable first, told afterwards. A disk that says no here is told beside the outcome, never instead of it."""
+    """Write the report before it is announced. An error of the disk is added to the outcome, never replaces it."""
     for phase in store.graph.phases:
         stamp = store.stamps.get(phase.number)
         if stamp and stamp.status == RUNNING:

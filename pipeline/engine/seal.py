@@ -15,14 +15,14 @@ from pipeline.base.errors import StorageError
 from pipeline.base.files import read_bytes, write_durable
 
 _SEAL = "2:"
-"""What a seal begins with: its version."""
+"""Version prefix of a seal."""
 _KEY, _KEY_BYTES = "seal-key", 32
 _SEALED = ("id", "created", "source", "settings", "said")
 """As far as they are there."""
 
 
 def seal_task(task: Mapping[str, Any], directory: str) -> dict[str, Any]:
-    """task.json with the seal of this user; without one where no key can be kept.
+    """Return task.json with this user's seal, or without one if no key can be stored.
 
     The seal is on what task.json says and not on a place: a directory may be moved, copied and renamed.
     """
@@ -32,7 +32,7 @@ def seal_task(task: Mapping[str, Any], directory: str) -> dict[str, Any]:
 
 
 def is_sealed(task: Mapping[str, Any], directory: str) -> bool:
-    """Whether task.json bears the seal of this user, on exactly what it says now."""
+    """Return whether task.json bears this user's seal over its present content."""
     from hmac import compare_digest  # late: most commands look at no seal
 
     seal = _compute_seal(task, directory, make=False) if "seal" in task else None
@@ -50,12 +50,11 @@ def has_key(directory: str) -> bool:
 
 
 def sign_digest(digest: str, directory: str) -> str:
-    """What shows that this user packed the task with that digest; empty where no key can be kept."""
+    """Sign a packed task's digest as this user, or return an empty string if no key can be stored."""
     return _sign(f"packed {digest}", directory, make=True) or ""
 
 
 def is_signed(digest: str, signature: str, directory: str) -> bool:
-    """Whether this user signed that digest."""
     from hmac import compare_digest  # late, as above
 
     own = _sign(f"packed {digest}", directory, make=False)
@@ -80,7 +79,7 @@ def _sign(text: str, directory: str, *, make: bool) -> str | None:
 
 
 def _read_key(directory: str, *, make: bool) -> bytes | None:
-    """The user's key; None where there is none, or none can be kept."""
+    """Return the user's key, or None if there is none or it cannot be stored."""
     path = os.path.join(directory, _KEY)
     try:
         if os.path.lexists(path):

@@ -1,4 +1,4 @@
-"""All settings in one place: defaults < the user's file < environment < flags. What is not known is refused."""
+"""Settings: defaults < the user's file < environment < flags. An unknown setting is refused."""
 
 from __future__ import annotations
 
@@ -86,14 +86,14 @@ _MOST = {
     "job_seconds": 864_000,
 }
 HOOKS = "runtime"
-"""What the user's file may hold beside settings: `runtime: hooks:`, the user's own hooks. No variable and no flag says it."""
+"""Key of the user's file for `runtime: hooks:`, the user's own hooks. No variable and no flag sets it."""
 
 
 class Settings(NamedTuple):
     """Every setting, with its default."""
 
     tasks_dir: str = "tasks"
-    """Where task directories are made."""
+    """Parent directory of the tasks."""
     mode: str = "full"
     """fast writes placeholders for the optional phases 06-08; full runs them."""
     model: str = "offline"
@@ -136,11 +136,11 @@ class Settings(NamedTuple):
     groq_base_url: str = ""
     """The same for groq."""
     context_tokens: int = 0
-    """How much the model can read at once; 0: what is known of it."""
+    """Context window of the model in tokens; 0: as far as it is known."""
     max_output_tokens: int = 0
-    """How long a reply may be, what the model thinks included; 0: by the model, and longer where it was cut off thinking."""
+    """Longest reply in tokens, thinking included; 0: by the model, and longer after a reply cut off while thinking."""
     effort: str = ""
-    """How much a model thinks before it answers: none, low, medium or high. Empty: as its vendor has it."""
+    """Effort of thinking before an answer: none, low, medium or high. Empty: the vendor's default."""
     batch_prices: str = "no"
     """true: planning and judging wait longer for half the price, where OpenAI has such a tariff (flex). Kept in no task."""
     plan_effort: str = ""
@@ -148,7 +148,7 @@ class Settings(NamedTuple):
     code_effort: str = ""
     """The same for the code. Empty: the same as effort."""
     openai_api: str = ""
-    """How servers of OpenAI's kind are asked: chat or responses. Empty: by the model, and chat where it is not OpenAI's."""
+    """Protocol for servers of OpenAI's kind: chat or responses. Empty: by the model, and chat for other servers."""
     max_usd: float = 0.0
     """No call is made once this much money is spent on a task; 0 means no limit."""
     max_tokens: int = 0
@@ -158,7 +158,7 @@ class Settings(NamedTuple):
     max_minutes: int = 0
     """The same in minutes that models and tools were at work."""
     review: str = ""
-    """Who approves the plan: auto, ask (in the terminal) or file (`pipeline review`). Empty: ask where it makes sense."""
+    """Reviewer of the plan: auto, ask (in the terminal) or file (`pipeline review`). Empty: ask where it makes sense."""
     stop_at: str = ""
     """Stop before this phase (number or name). Its environment variable is STOP_AT_PHASE."""
     until: str = ""
@@ -188,10 +188,11 @@ class Settings(NamedTuple):
     """http://HOST:PORT, the way to all servers but this machine and those in NO_PROXY; off: none. Empty: what HTTPS_PROXY
     says. No task remembers it."""
     max_acceptance_continues: int = 3
-    """So often the agent may mend what a check refused, over the whole run; the next refusal ends it."""
+    """Number of times that the agent may fix what a check refused, over the whole run; the next refusal ends it."""
     mutants: str = "off"
-    """How many small changes to the code of each requirement are tried, to see whether its tests notice; off: none. What is found
-    is reported and decides nothing."""
+    """Number of small changes tried to each requirement's code, to see whether its tests notice; off: none.
+    The result is reported and decides nothing.
+    """
     evidence: str = "on"
     """off: it is not measured which test runs which line."""
     require: str = ""
@@ -213,12 +214,14 @@ class Settings(NamedTuple):
     phase_seconds: int = 0
     """After so many seconds the agent begins no further turn; 0 means no limit."""
     sandbox: str = "required"
-    """required: commands of the agent run in a sandbox or not at all. off: they run with your rights; the report says so."""
+    """required: commands of the agent run in bubblewrap, else under Landlock, or not at all; bubblewrap, landlock, podman, docker
+    or apptainer: in this one or not at all; off: with your rights, and the report says so."""
     batch_usd: float = 0.0
     """No call is made once so much money is spent on all tasks of the tasks folder together; 0 means no limit."""
     supervisor: str = ""
-    """Who watches the agent: off, adaptive (trusts it until it goes astray), strict. Empty: what the task's
-    kernel/supervisor-config.json says, else adaptive."""
+    """Supervision of the agent: off, adaptive (trusts it until it goes astray), strict. Empty: the value of the task's
+    kernel/supervisor-config.json, else adaptive.
+    """
     supervisor_shadow: str = ""
     """true: supervision only notes what it would do. Empty: what kernel/supervisor-config.json says."""
     references: str = ""
@@ -231,7 +234,7 @@ class Settings(NamedTuple):
     allow_own_code: str = "no"
     """true: the paper's own repository is fetched too. A reproduction that may look at it shows little."""
     max_repositories: int = 8
-    """So many repositories are fetched, the most helpful ones."""
+    """Most repositories to fetch, the most helpful ones first."""
     max_repository_mb: int = 200
     """A larger repository is refused."""
     max_repository_files: int = 20_000
@@ -239,9 +242,9 @@ class Settings(NamedTuple):
     reproduce: str = "off"
     """quick or full: phase 10 runs the experiments of the code in that size, and compares the paper's tables."""
     tolerance: float = 0.0
-    """How many percent a figure may differ from the paper's. 0: the paper's own spread where it gives one, else 5."""
+    """By how many percent a figure may differ from the paper's. 0: the paper's own spread where it gives one, else 5."""
     reproduce_attempts: int = 0
-    """So often what differs from the paper's tables goes back to the agent, with the limits of the task."""
+    """Number of times that differences from the paper's tables go back to the agent, with the limits of the task."""
     held_out: str = ""
     """A folder of data of your own, at data/ for the experiments. What they predict is scored against its folder labels."""
     experiment_minutes: int = 60
@@ -252,9 +255,9 @@ class Settings(NamedTuple):
     packages_of: str = "today"
     """today: packages as new as the plan's bounds permit; paper: none newer than two years after an arXiv paper's month."""
     command_seconds: int = 600
-    """The longest that a command of the agent may ask for, and what each check gets."""
+    """Longest time that a command of the agent may request, and the limit of each check, in seconds."""
     command_memory_gb: int = 8
-    """What all processes of a command may hold. Addresses that nothing was written to do not count."""
+    """Memory limit in GB of all processes of a command. Unused address space does not count."""
     job_seconds: int = 14_400
     """The longest that a job in the background may run, from each start of it."""
     python: str = ""
@@ -275,7 +278,7 @@ _KNOWN = list(Settings._fields)
 
 
 def load_settings(user_file: str, environment: Mapping[str, str], flags: Mapping[str, Any]) -> Settings:
-    """The settings in force. A flag that is None was not given. Raises UsageError for what is not known."""
+    """Load the settings in force. A flag that is None was not given. Raises UsageError for an unknown setting."""
     settings = Settings()._replace(**_from_file(user_file))
     settings = settings._replace(**_from_environment(environment))
     given = {name: value for name, value in flags.items() if value is not None}
@@ -285,7 +288,7 @@ def load_settings(user_file: str, environment: Mapping[str, str], flags: Mapping
 
 
 def user_hooks(user_file: str) -> dict[str, Any]:
-    """`{"hooks": …}`, as the user's file says under runtime, not checked yet; empty where it says nothing. Raises UsageError."""
+    """Return `{"hooks": …}` of the user's file, unchecked; empty without hooks. Raises UsageError."""
     runtime = read_user_file(user_file).get(HOOKS, {})
     if not isinstance(runtime, dict) or runtime.keys() - {"hooks"}:
         raise UsageError(f"{user_file} at $.{HOOKS}: it holds `hooks:` and nothing else")
@@ -293,19 +296,19 @@ def user_hooks(user_file: str) -> dict[str, Any]:
 
 
 def read_prices(directory: str) -> dict[str, Any]:
-    """The user's own price table, prices.yaml; empty where there is none. Raises UsageError."""
+    """Read the user's price table, prices.yaml; empty if there is none. Raises UsageError."""
     path = os.path.join(directory, "prices.yaml")
     return read_user_file(path, "prices are 'MODEL: {in: …, out: …}' lines, in dollars for a million tokens")
 
 
 def did_you_mean(wrong: str, known: list[str]) -> str:
-    """`; did you mean 'x'?` where something known is near, else a list of what is known."""
+    """Return `; did you mean 'x'?` for a similar known word, else a list of the known ones."""
     near = nearest_word(wrong, known)
     return f"; did you mean '{near}'?" if near else f"; known: {', '.join(known)}"
 
 
 def nearest_word(wrong: str, known: list[str]) -> str:
-    """What is spelled much like a word that is not known; empty for nothing."""
+    """Return the known word closest to an unknown one, or an empty string."""
     from difflib import get_close_matches  # late: only a mistake needs it
 
     return next(iter(get_close_matches(wrong, known, n=1)), "")
@@ -317,7 +320,7 @@ def _from_file(path: str) -> dict[str, Any]:
 
 
 def _no_permission(name: str, value: Any, where: str) -> Any:
-    """The value, where a file or a variable may hold that setting."""
+    """Return the value if a file or a variable may hold that setting."""
     if name in PERMISSIONS:
         raise UsageError(f"{where}: {name} can only be given by the flag --{name.replace('_', '-')}, for one run")
     return value
@@ -329,7 +332,7 @@ def read_user_file(path: str, form: str = "settings are 'name: value' lines") ->
             raise UsageError(f"the settings in {path} are not read: {why}")
     if not os.path.exists(path):
         return {}
-    from pipeline.base.plain_yaml import parse_yaml  # late: without a settings file nobody pays for YAML
+    from pipeline.base.plain_yaml import parse_yaml  # late: YAML is loaded only for a settings file
 
     try:
         content = parse_yaml(read_bytes(os.path.realpath(path)))
@@ -384,12 +387,12 @@ def _check_value(name: str, value: Any, where: str) -> Any:
 
 
 def _name_setting(name: str, where: str) -> str:
-    """What a complaint begins with: a flag or a variable names its setting, and a file holds many."""
+    """Return the start of a complaint: a flag or a variable names its setting, and a file holds many."""
     return f"{where}: {name}" if os.sep in where else where
 
 
 def _check_switch(name: str, value: Any, where: str) -> str:
-    """The stored spelling of true or false; empty where that is the default and so means: not decided."""
+    """Return the stored spelling of true or false; empty for a default, which means undecided."""
     text = str(value).lower()
     if text in (*_FALSE, *_TRUE):
         return _SWITCHES[name][text in _TRUE]

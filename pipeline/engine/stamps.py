@@ -1,4 +1,4 @@
-"""state.json: what each phase read and wrote, by digest, and from that the reason why a phase must run again, in words."""
+"""state.json: digests of each phase's inputs and outputs, and from them the reason why a phase must run again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Stamp(NamedTuple):
     read: Mapping[str, str] = {}
     written: Mapping[str, str] = {}
     edited: tuple[str, ...] = ()
-    """Documents that somebody changed by hand after the phase wrote them."""
+    """Documents edited by hand after the phase wrote them."""
     started: str | None = None
     seconds: float = 0.0
     error: str | None = None
@@ -36,8 +36,10 @@ Stamps = dict[str, Stamp]
 
 
 def stamps_from(document: Mapping[str, Any]) -> Stamps:
-    """The stamps of a checked state.json, by phase number."""
-    return {number: Stamp(**{**row, "edited": tuple(row["edited"])}) for number, row in document["phases"].items()}
+    """Return the stamps of a valid state.json, by phase number."""
+    return {
+        number: Stamp(**{**stamp, "edited": tuple(stamp["edited"])}) for number, stamp in document["phases"].items()
+    }
 
 
 def stamps_to(stamps: Stamps) -> dict[str, Any]:
@@ -48,7 +50,7 @@ def stamps_to(stamps: Stamps) -> dict[str, Any]:
 def stale_reason(
     phase: Phase, stamp: Stamp | None, settings: Mapping[str, Any], digest: Callable[[str], str | None]
 ) -> str | None:
-    """Why the phase must run, in words, or None when it is up to date.
+    """Return why the phase must run, in words, or None if it is up to date.
 
     `digest` gives the sha256 of a document as it is now, None where it is missing. Outputs that were edited by hand are
     not a reason: the edit is accepted, and the phases that read it become stale instead.
@@ -67,12 +69,12 @@ def stale_reason(
 
 
 def is_of_older_edition(phase: Phase, stamp: Stamp | None) -> bool:
-    """Whether the phase would do it otherwise today. That is no reason to run again."""
+    """Return whether an older edition of the phase wrote its result, which is not a reason to run again."""
     return stamp is not None and stamp.status == DONE and stamp.edition < phase.edition
 
 
 def find_edited_outputs(stamp: Stamp, digest: Callable[[str], str | None]) -> tuple[str, ...]:
-    """The outputs that are no longer what the phase wrote."""
+    """Return the outputs that differ from what the phase wrote."""
     return tuple(name for name, written in stamp.written.items() if digest(name) != written)
 
 
@@ -114,7 +116,7 @@ _WRITER = "the pipeline command"
 
 
 def read_state(root: str, contracts: Contracts) -> Stamps:
-    """The stamps of a task. Raises ContractError for a damaged document or line; a torn last line was never promised."""
+    """Return the stamps of a task. Raises ContractError for a damaged document or line; a torn last line does not count."""
     stamps: Stamps = {}
     path, lines = os.path.join(root, NAME), os.path.join(root, LINES)
     if os.path.lexists(path):
@@ -127,13 +129,13 @@ def read_state(root: str, contracts: Contracts) -> Stamps:
 
 # decision 10: one line and one sync for a phase; the whole document grew with the phases and cost two.
 def add_to_state(root: str, changed: Stamps, contracts: Contracts) -> None:
-    """Makes changed stamps durable as one line."""
+    """Make changed stamps durable as one line."""
     line = contracts.serialise_line(NAME, stamps_to(changed), writer=_WRITER)
     append_durable(os.path.join(root, LINES), line)
 
 
 def write_state(root: str, stamps: Stamps, contracts: Contracts) -> None:
-    """Makes all stamps durable as one document, which takes the lines in."""
+    """Make all stamps durable as one document, which takes the lines in."""
     data = contracts.serialise(NAME, stamps_to(stamps), writer=_WRITER)
     write_durable(os.path.join(root, NAME), data)
     try:
@@ -145,5 +147,5 @@ def write_state(root: str, stamps: Stamps, contracts: Contracts) -> None:
 
 
 def has_lines(root: str) -> bool:
-    """Whether a run added lines and did not get to write the document: it was killed, or is at work."""
+    """Return whether a run added lines without writing the document: it was killed, or is still running."""
     return os.path.lexists(os.path.join(root, LINES))

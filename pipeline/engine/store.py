@@ -1,4 +1,4 @@
-"""One task directory: documents are checked when read and when written, and nothing else in the machine touches them."""
+"""Store of one task directory: documents are validated when read and written, and nothing else in the engine accesses them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class TaskStore:
 
     @contextmanager
     def writing(self) -> Iterator[str | None]:
-        """Holds the task's lock; gives the words for a dead holder's lock that was taken over, or None."""
+        """Hold the task's lock; give the words for a dead holder's lock that was taken over, or None."""
         attempt = new_attempt()
         with lock_task(self.root, attempt) as left:
             self._attempt = attempt
@@ -84,7 +84,7 @@ class TaskStore:
         return os.path.lexists(self.path(name))
 
     def assert_in_place(self) -> None:
-        """Raises StorageError when the task folder is no longer the one that was opened: nothing may be written elsewhere."""
+        """Raise StorageError when the task folder is no longer the one that was opened: nothing may be written elsewhere."""
         # decision 21: before each write; to hold every path by descriptor would not reach child processes.
         if _identity_of(self.root) != self._identity:
             raise StorageError(
@@ -98,7 +98,7 @@ class TaskStore:
             )
 
     def digest(self, name: str) -> str | None:
-        """The sha256 of a document or folder as it is now; None where it is missing."""
+        """Return the present sha256 of a document or folder, or None if it is missing."""
         if name.endswith("/"):
             return sha256(dump_json(self._digest_files(name)))
         try:
@@ -112,7 +112,7 @@ class TaskStore:
         return self._load(name)[0]
 
     def load_inputs(self, phase: Phase) -> tuple[dict[str, Any], dict[str, str]]:
-        """What a phase reads, checked, and the digests of the very bytes that were read."""
+        """Read and validate the inputs of a phase, with the digests of the very bytes that were read."""
         loaded = {name: self._load(name) for name in phase.reads}
         digests = {name: digest for name, (_, digest) in loaded.items()}
         return {name: value for name, (value, _) in loaded.items()}, digests
@@ -121,7 +121,7 @@ class TaskStore:
         return {name: self.load(name) for name in phase.writes if not name.endswith("/")}
 
     def write(self, documents: Mapping[str, Any]) -> None:
-        """Checks and writes documents that a command owns (task.json, report.json, …)."""
+        """Check and write documents that a command owns (task.json, report.json, …)."""
         contents = {
             self.path(name): self.contracts.serialise(name, value, writer=self._writer(name))
             for name, value in documents.items()
@@ -130,7 +130,7 @@ class TaskStore:
         write_all_durable(contents)
 
     def stale_reason(self, phase: Phase, settings: Mapping[str, Any]) -> str | None:
-        """Why the phase must run, or None. Raises ContractError for an output that was damaged since it was written."""
+        """Return why the phase must run, or None. Raises ContractError for an output that was damaged since it was written."""
         digest = cache(self.digest)
         stamp = self.stamps.get(phase.number)
         reason = stale_reason(phase, stamp, settings, digest)
@@ -142,13 +142,13 @@ class TaskStore:
         return reason
 
     def changes(self, phase: Phase) -> Iterator[tuple[str, str]]:
-        """Files that only a listed file tells of and that are not as the phase wrote them: `edited`, `added` or `missing`."""
+        """Yield changes of files that only a listed file names: `edited`, `added` or `missing`."""
         stamp = self.stamps.get(phase.number)
         if phase.changes and stamp and stamp.status == DONE:
             yield from phase.changes(self.root, tuple(stamp.written))
 
     def accept_edits(self, phase: Phase) -> tuple[str, ...]:
-        """Takes outputs that were edited by hand for the phase's own; returns their names."""
+        """Take outputs that were edited by hand for the phase's own; return their names."""
         stamp, digest = self.stamps[phase.number], cache(self.digest)
         edited = find_edited_outputs(stamp, digest)
         if edited:
@@ -157,16 +157,16 @@ class TaskStore:
         return edited
 
     def begin(self, phase: Phase, started: str) -> None:
-        """Notes that a phase runs. Durable after save()."""
+        """Note that a phase runs. Durable after save()."""
         before = self.stamps.get(phase.number, Stamp(phase.name))
         self._put(phase, before._replace(status=RUNNING, attempts=before.attempts + 1, started=started, error=None))
 
     def finish(self, phase: Phase, status: str, *, seconds: float, error: str | None = None) -> None:
-        """Notes how a phase ended when it wrote nothing. Durable after save()."""
+        """Note how a phase ended when it wrote nothing. Durable after save()."""
         self._put(phase, self.stamps[phase.number]._replace(status=status, seconds=seconds, error=error))
 
     def commit(self, phase: Phase, documents: Documents, stamp: Stamp) -> None:
-        """Writes what a phase returned: every document checked first, then each made durable. The stamp follows with save()."""
+        """Write what a phase returned: every document checked first, then each made durable. The stamp follows with save()."""
         label = f"phase {phase.label}"
         check_output_names(phase, documents)
         contents = {name: self._serialise(name, value, label) for name, value in documents.items()}
@@ -182,7 +182,7 @@ class TaskStore:
         self._put(phase, stamp._replace(written=digests, edited=()))
 
     def redo(self, phase: Phase) -> None:
-        """Makes a phase and all that follows from it stale; what they own moves aside. Durable when it returns."""
+        """Make a phase and all that follows from it stale; what they own moves aside. Durable when it returns."""
         for stale in (phase, *self.graph.after(phase)):
             if stale.number in self.stamps:
                 self._put(stale, self.stamps[stale.number]._replace(status="redo", error="asked to redo"))
@@ -191,19 +191,19 @@ class TaskStore:
         self.save()
 
     def reopen(self, phase: Phase, why: str) -> None:
-        """Has a finished phase run again on what it made: nothing moves aside. `why` is told by `pipeline why`."""
+        """Make a finished phase run again on its own result. `pipeline why` shows `why`."""
         if phase.number in self.stamps:
             self._put(phase, self.stamps[phase.number]._replace(status="stopped", error=why))
 
     def note(self) -> None:
-        """Makes what changed in the stamps durable. Only after this may a phase be called done."""
+        """Make what changed in the stamps durable. Only after this may a phase be called done."""
         if self._unsaved:
             self.assert_in_place()
             add_to_state(self.root, self._unsaved, self.contracts)
             self._unsaved = {}
 
     def save(self) -> None:
-        """Makes the stamps durable as one document, at the end of a run."""
+        """Make the stamps durable as one document, at the end of a run."""
         if self._unsaved or has_lines(self.root):
             self.assert_in_place()
             write_state(self.root, self.stamps, self.contracts)
@@ -213,7 +213,7 @@ class TaskStore:
         self.stamps[phase.number] = self._unsaved[phase.number] = stamp
 
     def _digest_files(self, folder: str) -> dict[str, str | None]:
-        """The sha256 of each file that a folder's phase wrote there, as it is now."""
+        """Return the present sha256 of each file that a folder's phase wrote there."""
         writer = self.graph.writer(folder)
         stamp = self.stamps.get(writer.number) if writer else None
         return {path: self.digest(path) for path in sorted(stamp.written if stamp else ()) if path.startswith(folder)}
@@ -252,7 +252,7 @@ class TaskStore:
             ) from error
 
     def _keep_edits(self, phase: Phase, digests: dict[str, str]) -> None:
-        """What somebody wrote by hand is never overwritten: it is kept as edited/<name>.<digest>."""
+        """Keep edits by hand as edited/<name>.<digest> instead of overwriting them."""
         before = self.stamps[phase.number]
         for name, new in digests.items():
             now = self.digest(name)
@@ -260,11 +260,11 @@ class TaskStore:
             by_hand = name in before.edited or now != before.written.get(name)
             if now and now != new and before.written and by_hand:
                 make_directory(self.path("edited"))
-                kept = self.path(f"edited/{name.replace('/', '__')}.{now[:12]}")
-                write_durable(kept, read_bytes(self.path(name)))
+                copy = self.path(f"edited/{name.replace('/', '__')}.{now[:12]}")
+                write_durable(copy, read_bytes(self.path(name)))
 
     def _remove_leftovers(self, phase: Phase, digests: dict[str, str]) -> None:
-        """Files of a folder document that the phase wrote last time and not now; what was edited since stays."""
+        """Remove files of a folder document that an earlier run wrote and this one did not; edited ones stay."""
         for name, digest in self.stamps[phase.number].written.items():
             mine = name not in self.graph.documents and name.split("/")[0] not in phase.owns
             if mine and name not in digests and self.digest(name) == digest:

@@ -1,9 +1,11 @@
-"""The known faults of such chains (acceptance chain, section 12), each in a run in which it would show."""
+"""The known faults of such chains (acceptance chain, section 12), each in a run in which it would show.
+
+Faults 3, 4 and 15 are in test_hooks_of_a_workspace.py, fault 7 in test_hooks_process.py.
+"""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -11,14 +13,12 @@ from typing import Any
 import pytest
 
 from phases.acceptance.configuration.parse_hooks import HookConfigError, parse_hooks
-from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, build_trust_entry
-from phases.acceptance.configuration.trust_store import write_trust
 from phases.acceptance.hook import USER
-from phases.acceptance.hook_registry import STORE, HookSetting
+from phases.acceptance.hook_registry import HookSetting
 from phases.llm.model import Reply, Request
 from phases.sandbox.commands import kind_of_sandbox
 from pipeline.base.errors import Incomplete, PhaseError
-from pipeline.base.plain_yaml import dump_yaml, parse_yaml
+from pipeline.base.plain_yaml import parse_yaml
 from tests.agents import CONTRACTS, WITHOUT_MOUNTS, Scripted, call, carry_out, says, small_plan, write
 from tests.hooks import PATH, events, feedback_in, item, mounting, script
 
@@ -34,86 +34,20 @@ def made(folder: Path, model: Scripted, hooks: HookSetting, plan: dict[str, Any]
     return {**documents["acceptance"], **documents["implementation"]}
 
 
-def brought(task: Path, own: Path, *items: dict[str, Any]) -> HookSetting:
-    """The setting of a user who trusts these hooks of the workspace."""
-    path = task / "generate_code" / HOOKS_FILE
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(dump_yaml({"hooks": {"items": list(items)}}))
-    own.mkdir(exist_ok=True)
-    setting = mounting(folder=own)
-    entry = build_trust_entry(str(task / "generate_code"), setting.parse, "2026-01-31T12:00:00.000Z", "a test")
-    write_trust(str(own / STORE), str(task / "generate_code"), entry, setting.check_store)
-    return setting
-
-
-def is_there(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
 @pytest.mark.slow
 def test_fault_01_tests_that_take_longer_than_two_seconds_are_not_cut_short_and_accepted(tmp_path: Path) -> None:
-    """Nothing is said of a limit or a policy: slow tests that fail refuse, and those that hang are no pass."""
+    """Without a limit or a policy, slow tests that fail refuse the work."""
     slow = item("tests", "sleep 2.3; echo FAILED test_a; exit 1")
     ended = made(tmp_path / "slow", says(write("a.py", CODE)), mounting(slow, most_continues=0))
     assert (ended["stop_reason"], ended["verified"]) == ("accept_continue_exhausted", False)
     assert ended["attempts"][0]["hooks"][-1]["exit_code"] == 1
-    hanging = item("tests", "exec sleep 600", timeout_sec=0.2)
-    with pytest.raises(Incomplete, match="a check did not work"):
-        made(tmp_path / "hangs", says(write("a.py", CODE)), mounting(hanging))
-    lenient = mounting(hanging, default_failure_policy="warn_only")
-    ended = made(tmp_path / "lenient", says(write("a.py", CODE)), lenient)
-    assert (ended["status"], ended["verified"]) == ("warning", False), "who asks for that is told what it is worth"
 
 
-@pytest.mark.parametrize("code", [3, 4, 5, 101, 255])
+@pytest.mark.parametrize("code", [5, 101])
 def test_fault_02_a_failing_exit_code_is_never_a_pass(code: int, tmp_path: Path) -> None:
-    """3 to 5 are pytest's, 101 is cargo's."""
+    """5 is pytest's, 101 is cargo's."""
     ended = made(tmp_path, says(write("a.py", CODE)), mounting(item("tests", f"exit {code}"), most_continues=0))
     assert (ended["stop_reason"], ended["verified"]) == ("accept_continue_exhausted", False)
-
-
-@pytest.mark.slow
-def test_fault_02_a_mistyped_command_is_never_a_pass(tmp_path: Path) -> None:
-    with pytest.raises(Incomplete, match=r"a check did not work: user:tests: .*127"):
-        made(tmp_path, says(write("a.py", CODE)), mounting(item("tests", "pytset -q")))
-
-
-def test_fault_03_an_invalid_hooks_file_of_a_workspace_is_not_ignored_in_silence(tmp_path: Path) -> None:
-    path = tmp_path / "generate_code" / HOOKS_FILE
-    path.parent.mkdir(parents=True)
-    path.write_text("hooks: {items: [{id: tests, point: accept_gate, kind: command, comand: pytest}]}\n")
-    told: list[str] = []
-    carry_out(tmp_path, says(write("a.py", CODE)), small_plan("a.py"), hooks=mounting(), tell=told.append)
-    [row] = [row for row in events(tmp_path) if row["event"] == "repo_hooks_invalid"]
-    assert "'comand'" in row["reason"]
-    assert any(line.startswith("hooks of the workspace are not run (invalid: ") for line in told)
-
-
-@needs_a_sandbox
-@pytest.mark.parametrize(
-    ("command", "edited"),
-    [
-        pytest.param(f"sed -i 's/exit 1/exit 0/' {HOOKS_FILE}", HOOKS_FILE, id="the hooks file"),
-        pytest.param("echo 'exit 0' > .pipeline/check.sh", ".pipeline/check.sh", id="the script"),
-    ],
-)
-def test_fault_04_trust_is_of_content_and_not_of_a_path(command: str, edited: str, tmp_path: Path) -> None:
-    """What the agent made of its exam is not held in that run, nor in a later one of the same workspace."""
-    task, ran = tmp_path / "task", tmp_path / "ran"
-    script(task / "generate_code" / ".pipeline", "check.sh", "exit 1\n")
-    setting = brought(task, tmp_path / "own", item("tests", f"touch {ran}; sh .pipeline/check.sh; exit 1"))
-    ended = made(task, says(write("a.py", CODE), call("Bash", command=command)), setting)
-    assert (ended["status"], ended["verified"], ran.exists()) == ("incomplete", False, False)
-    assert ended["attempts"][0]["tampered"] == [edited]
-    other = says(write("a.py", CODE + "# more\n"))
-    other.name = "another"
-    with pytest.raises(Incomplete, match=f"{edited} decides about acceptance, and is not what it was"):
-        made(task, other, setting)
-    assert (other.asked, ran.exists()) == (0, False)
 
 
 def test_fault_05_a_hook_gets_no_key(tmp_path: Path) -> None:
@@ -153,24 +87,6 @@ def test_fault_06_what_a_hook_prints_is_bounded_clean_and_never_among_the_orders
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f\ufeff]", message.text)
 
 
-@pytest.mark.parametrize(
-    "how",
-    ["exit 2", pytest.param("exec sleep 600", marks=pytest.mark.slow)],
-    ids=["after its end", "after its time"],
-)
-def test_fault_07_no_process_of_a_hook_outlives_it(how: str, tmp_path: Path) -> None:
-    """Neither a child in the background nor one with a session of its own."""
-    pids = tmp_path / "pids"
-    command = f"sleep 600 & echo $! >> {pids}; setsid sh -c 'echo $$ >> {pids}; exec sleep 600' & "
-    command += f"while [ $(wc -l < {pids}) -lt 2 ]; do sleep 0.01; done; {how}"
-    hooks = mounting(item("tests", command, timeout_sec=3, on_timeout="block"), most_continues=0)
-    ended = made(tmp_path / "task", says(write("a.py", CODE)), hooks)
-    assert ended["stop_reason"] == "accept_continue_exhausted"
-    left = [pid for pid in map(int, pids.read_text().split()) if is_there(pid)]
-    assert (len(pids.read_text().split()), left) == (2, [])
-
-
-@pytest.mark.slow
 @needs_a_sandbox
 def test_fault_08_neither_the_refusal_nor_the_refused_answer_is_lost(tmp_path: Path) -> None:
     """Both stand in the transcript in the next request, and the refusal in every later one, whatever makes way."""
@@ -215,16 +131,13 @@ def test_fault_09_the_orders_and_the_documents_say_what_the_program_does(tmp_pat
 @pytest.mark.parametrize(
     "command",
     [
-        pytest.param(
-            'printf \'open("b.txt", "w").write("x")\' > /tmp/g.py; python3 /tmp/g.py',
-            id="a program",
-            marks=pytest.mark.slow,
-        ),
+        pytest.param('printf \'open("b.txt", "w").write("x")\' > /tmp/g.py; python3 /tmp/g.py', id="a program",
+            marks=pytest.mark.slow),
         pytest.param("rm extra.txt", id="a deletion"),
         pytest.param("echo x > b.txt; exit 1", id="a command that fails then", marks=pytest.mark.slow),
         pytest.param("printf 'all:\\n\\techo x > b.txt\\n' | make -f - 2>&1 || sh -c 'echo x > b.txt'", id="a build"),
     ],
-)
+)  # fmt: skip
 def test_fault_10_a_change_arms_the_hooks_whoever_makes_it(command: str, tmp_path: Path) -> None:
     """In a run in which no tool for files was used."""
     task, ran = tmp_path / "task", tmp_path / "ran"
@@ -258,15 +171,9 @@ def test_fault_11_the_gate_sees_todos_that_no_plan_knows(tmp_path: Path) -> None
     "arguments",
     [
         pytest.param({"action": "remove", "id": "table-2"}, id="removed"),
-        pytest.param({"action": "update", "id": "table-2", "patch": {"required": False}}, id="made optional"),
         pytest.param({"todos": []}, id="left out of the list"),
-        pytest.param(
-            {"todos": [{"id": "table-2", "content": "make Table 2", "status": "pending", "required": False}]},
-            id="made optional in the list",
-        ),
-        pytest.param({"action": "set_status", "id": "table-2", "status": "canceled"}, id="canceled"),
     ],
-)
+)  # fmt: skip
 def test_fault_12_what_the_plan_requires_cannot_be_dropped(arguments: dict[str, Any], tmp_path: Path) -> None:
     plan = small_plan("a.py")
     plan["todos"] = [{"id": "table-2", "content": "make Table 2"}]
@@ -288,13 +195,8 @@ def test_fault_13_a_hook_reads_documented_names_and_its_answer_is_told_from_its_
     ended = made(tmp_path / "task", model, mounting(item("tests", command), most_continues=1))
     payload = json.loads(seen.read_text())
     assert {
-        "session_id",
-        "cwd",
-        "hook_event_name",
-        "stop_hook_active",
-        "last_assistant_message",
-        "workspace",
-    } <= payload.keys()
+        "session_id", "cwd", "hook_event_name", "stop_hook_active", "last_assistant_message", "workspace",
+    } <= payload.keys()  # fmt: skip
     assert all(name == name.lower() for name in payload)
     assert ended["attempts"][0]["hooks"][-1]["reason"] == "Table 2 is missing"
     assert "Table 2 is missing" in feedback_in(list(model.requests[2].messages))[0]
@@ -318,18 +220,6 @@ def test_fault_14_every_point_knows_its_workspace(tmp_path: Path) -> None:
         lines = Path(f"{seen}.{point}").read_text().splitlines()
         assert set(lines[::2]) == {root}, point
         assert {json.loads(line)["cwd"] for line in lines[1::2]} == {root}, point
-
-
-@pytest.mark.slow
-def test_fault_15_a_refusal_of_one_hook_does_not_hide_another(tmp_path: Path) -> None:
-    setting = brought(tmp_path / "task", tmp_path / "own", item("tests", "echo 3 tests failed; exit 1"))
-    own = mounting(item("lint", "echo a long line; exit 1"), folder=tmp_path / "own", most_continues=1)
-    assert own.own_folder == setting.own_folder
-    model = says(write("a.py", CODE), DONE)
-    made(tmp_path / "task", model, own)
-    [told, *_] = feedback_in(list(model.requests[2].messages))
-    for part in ("[user:lint]", "a long line", "[repo:tests]", "3 tests failed"):
-        assert part in told
 
 
 @pytest.mark.slow
@@ -407,11 +297,8 @@ def test_the_transcript_path_leads_to_what_was_said_and_done_as_claude_code_writ
 path=$(sed 's/.*"transcript_path":"\\([^"]*\\)".*/\\1/'); cp "$path" {tmp_path}/seen.$1; echo "$path" > {tmp_path}/path""",
     )
     points = {
-        "start": "session_start",
-        "before": "before_tool_call",
-        "after": "after_tool_result",
-        "stop": "accept_gate",
-    }
+        "start": "session_start", "before": "before_tool_call", "after": "after_tool_result", "stop": "accept_gate",
+    }  # fmt: skip
     hooks = mounting(*(item(name, f"{copy} {name}", point=point) for name, point in points.items()))
     made(task, says(call("Read", file_path="b.py"), write("a.py", CODE), DONE), hooks)
     assert logged(tmp_path / "seen.start") == []
@@ -465,6 +352,9 @@ def test_what_a_hook_after_a_call_blocks_with_reaches_the_model_and_the_call_sta
     answer, told = (message.text for message in model.requests[1].messages[-2:])
     assert not answer.startswith("error:")
     assert (told, ended["stop_reason"]) == ("A hook of the user says: user:lint: unused import", "accepted")
+    [downgraded] = [row for row in events(tmp_path / "task") if row["event"] == "hook_downgraded"]
+    assert downgraded["original_status"] == "block"
+    assert "after_tool_result does not allow blocking" in downgraded["message"]
     assert (tmp_path / "task" / "generate_code" / "a.py").read_text() == CODE
 
 
@@ -507,34 +397,22 @@ def guard_run(tmp_path: Path, command: str, *replies: Reply, **more: Any) -> tup
     model = says(*(replies or (write("a.py", CODE), write("a.py", CODE + "\n"), DONE)))
     documents = carry_out(tmp_path / "task", model, small_plan("a.py"), hooks=hooks, tell=told.append)
     made = {**documents["acceptance"], **documents["implementation"]}
-    return made, [line for line in told if "watches over calls" in line], model
+    return made, [line for line in told if "watches tool calls" in line], model
 
 
 @pytest.mark.parametrize(
     ("command", "more", "why"),
     [
-        pytest.param(
-            "no-such-program --check",
-            {},
-            "exited with code 127: its command cannot be run",
-            id="missing",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "/etc/passwd",
-            {},
-            "exited with code 126: its command cannot be run",
-            id="not executable",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "exec sleep 60", {"timeout_sec": 0.2}, "timed out after 0.2 s", id="too slow", marks=pytest.mark.slow
-        ),
+        pytest.param("no-such-program --check", {}, "exited with code 127: its command cannot be run", id="missing",
+            marks=pytest.mark.slow),
+        pytest.param("/etc/passwd", {}, "exited with code 126: its command cannot be run", id="not executable",
+            marks=pytest.mark.slow),
+        pytest.param("exec sleep 60", {"timeout_sec": 0.2}, "timed out after 0.2 s", id="too slow", marks=pytest.mark.slow),
         pytest.param("kill -9 $$", {}, "was ended by signal 9", id="killed"),
         pytest.param("exit 1", {}, "exited with code 1", id="no verdict"),
-        pytest.param("echo '{no json'", {}, "its answer looks like a JSON object and is none", id="no answer"),
+        pytest.param("echo '{no json'", {}, "its answer looks like a JSON object but is not valid", id="no answer"),
     ],
-)
+)  # fmt: skip
 def test_a_guard_that_cannot_run_is_told_once_and_the_work_is_not_verified(
     command: str, more: dict[str, Any], why: str, tmp_path: Path
 ) -> None:
@@ -544,7 +422,7 @@ def test_a_guard_that_cannot_run_is_told_once_and_the_work_is_not_verified(
     assert "calls go on unwatched, and the work will not be verified" in told[0]
     assert told[0].endswith("try it with: pipeline hooks test task user:guard")
     assert (ended["stop_reason"], ended["status"], ended["verified"]) == ("accepted", "warning", False)
-    assert "calls of tools were not watched over: " in ended["verification"]["why"]
+    assert "tool calls were not watched: " in ended["verification"]["why"]
     assert why in ended["verification"]["why"]
 
 
@@ -557,7 +435,7 @@ def test_a_closed_guard_that_cannot_run_refuses_the_call_and_is_told_once(tmp_pa
     ended, told, model = guard_run(
         tmp_path, "no-such-program", write("a.py", CODE), write("a.py", CODE), DONE, failure_policy="fail_closed",
     )  # fmt: skip
-    assert [line.rpartition("calls of tools: ")[2].partition(";")[0] for line in told] == ["the call is not done"]
+    assert [line.rpartition("tool calls: ")[2].partition(";")[0] for line in told] == ["the call is not done"]
     assert "hook_blocked" in model.requests[1].messages[-1].text
     assert ended["verification"]["why"] != ""
     assert "watched" not in ended["verification"]["why"]
@@ -573,7 +451,7 @@ def test_a_guard_that_could_not_watch_over_a_sub_agent_leaves_the_work_unverifie
 
     hooks = mounting(item("guard", "no-such-program", point="before_tool_call", matcher="Read"))
     documents = carry_out(tmp_path / "task", Scripted(reply), small_plan("a.py"), hooks=hooks)
-    assert "not watched over" in documents["implementation"]["verification"]["why"]
+    assert "not watched" in documents["implementation"]["verification"]["why"]
 
 
 def test_what_a_guard_could_not_watch_over_is_still_known_when_the_run_goes_on(tmp_path: Path) -> None:
@@ -582,4 +460,4 @@ def test_what_a_guard_could_not_watch_over_is_still_known_when_the_run_goes_on(t
         made(tmp_path / "task", says(write("a.py", CODE), Reply("fatal", detail="cut")), broken)
     mended = mounting(item("guard", "exit 0", point="before_tool_call"))
     ended = made(tmp_path / "task", says(DONE, DONE), mended)
-    assert "not watched over" in ended["verification"]["why"]
+    assert "not watched" in ended["verification"]["why"]

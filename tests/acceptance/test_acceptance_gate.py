@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phases.acceptance.gate import CONVERGENCE, GATE_CONTINUED, GATE_FAILED, NONE_FAILED, OUTPUT, run_gate
-from phases.acceptance.stop_reasons import ACCEPT_CONTINUE, ACCEPTED, STATUS, TODO_FAILED, TODO_WAITING
-from phases.acceptance.todo_list.todo import BLOCKED_REASONS, STATUSES, WAITS, Todo
+from phases.acceptance.stop_reasons import ACCEPT_CONTINUE, ACCEPTED, STATUS, TODO_FAILED, TODO_WAITING, describe_reason
+from phases.acceptance.todos import BLOCKED_REASONS, STATUSES, WAITS, Todo
+from tests.papers import ROOT
 from tests.strategies import QUICK
 
 EMPTY_HINT = "You gave no visible reply just now; continue the task and give a clear result."
@@ -113,14 +114,11 @@ def test_a_reason_that_is_left_over_from_a_block_does_not_wait() -> None:
         pytest.param([Todo("n", "new", "completed", False, supersedes=("c",))], False, id="an optional one"),
         pytest.param([Todo("n", "new", "canceled", supersedes=("c",))], False, id="a canceled one"),
         pytest.param([Todo("n", "new", "completed", supersedes=("x",))], False, id="one for another"),
-        pytest.param(
-            [Todo("n", "new", "canceled", supersedes=("c",)), Todo("o", "newer", "completed", supersedes=("n",))],
-            True,
-            id="one by way of a canceled one",
-        ),
+        pytest.param([Todo("n", "new", "canceled", supersedes=("c",)), Todo("o", "newer", "completed", supersedes=("n",))],
+            True, id="one by way of a canceled one"),
         pytest.param([Todo("n", "new", "failed", supersedes=("c",))], None, id="one that failed too"),
     ],
-)
+)  # fmt: skip
 def test_a_failed_todo_does_not_count_where_another_stands_in_its_place(
     others: list[Todo], excused: bool | None
 ) -> None:
@@ -142,16 +140,11 @@ def test_hostile_names_and_contents_make_single_lines() -> None:
 
 TODOS = st.lists(
     st.builds(
-        Todo,
-        st.sampled_from("abcde"),
-        st.text(max_size=9),
-        st.sampled_from(STATUSES),
-        st.sampled_from([None, True, False]),
-        st.sampled_from(["", *BLOCKED_REASONS]),
-        supersedes=st.lists(st.sampled_from("abcde"), max_size=3).map(tuple),
+        Todo, st.sampled_from("abcde"), st.text(max_size=9), st.sampled_from(STATUSES), st.sampled_from([None, True, False]),
+        st.sampled_from(["", *BLOCKED_REASONS]), supersedes=st.lists(st.sampled_from("abcde"), max_size=3).map(tuple),
     ),
     max_size=6,
-)
+)  # fmt: skip
 
 
 @pytest.mark.slow
@@ -169,3 +162,10 @@ def test_any_list_has_a_report_of_three_checks_and_a_live_reason(todos: list[Tod
 def test_the_order_of_the_todos_decides_nothing() -> None:
     outcomes = {run_gate(todos, "x").stop_reason for todos in itertools.permutations([DONE, LEFT, BROKEN, WAITING])}
     assert outcomes == {TODO_FAILED}
+
+
+@pytest.mark.parametrize("reason", sorted(set(STATUS) - {ACCEPTED}))
+def test_the_guide_has_the_words_of_the_screen_beside_the_code(reason: str) -> None:
+    rows = [line for line in (ROOT / "docs" / "guide.md").read_text().splitlines() if f"(`{reason}`)" in line]
+    (row,) = [row for row in rows if row.startswith(f"| {describe_reason(reason)} (")]
+    assert f"| `{STATUS[reason]}`, " in row

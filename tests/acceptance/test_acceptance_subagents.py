@@ -90,15 +90,10 @@ def result(turn: int, call: str, *, failed: bool = False, skipped: bool = False)
 
 
 ROWS = [
-    reply(1, ("a", "Task"), ("b", "Task"), ("c", "Read")),
-    result(1, "a"),
-    result(1, "b", failed=True),
-    result(1, "c", failed=True),
-    {"kind": "window", "key": {"turn": 1}, "result": {"window": 9}},
-    reply(2, ("a", "Task"), outcome="truncated"),
-    reply(3, ("a", "Task"), ("d", "Task")),
-    result(3, "a", skipped=True),
-]
+    reply(1, ("a", "Task"), ("b", "Task"), ("c", "Read")), result(1, "a"), result(1, "b", failed=True),
+    result(1, "c", failed=True), {"kind": "window", "key": {"turn": 1}, "result": {"window": 9}},
+    reply(2, ("a", "Task"), outcome="truncated"), reply(3, ("a", "Task"), ("d", "Task")), result(3, "a", skipped=True),
+]  # fmt: skip
 
 
 def test_a_journal_gives_the_counts_back_that_a_run_had() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from phases.acceptance.checks.missing_packages import packages_missing_in_tests
+from phases.acceptance.checks.planned_files import packages_missing_in_tests
 from phases.acceptance.checks.test_runs import SuiteCounts, count_tests, find_tests_not_run
 from phases.sandbox.box import OFF, Box
 from phases.workspace.command_runner import CommandRunner
@@ -97,11 +97,8 @@ def test_an_output_without_a_summary_counts_nothing(output: str) -> None:
     [
         pytest.param({}, "no test was found", id="there is no test"),
         pytest.param({"test_a.py": "def check():\n    assert False\n"}, "no test was found", id="a name that none finds"),
-        pytest.param(
-            {"test_a.py": OF_UNITTEST.replace("    def test", "    @unittest.skip('later')\n    def test")},
-            "all 1 tests were skipped, or are expected to fail",
-            id="all are skipped",
-        ),
+        pytest.param({"test_a.py": OF_UNITTEST.replace("    def test", "    @unittest.skip('later')\n    def test")},
+            "all 1 tests were skipped, or are expected to fail", id="all are skipped"),
         pytest.param(
             {"test_a.py": OF_UNITTEST.replace("    def test", "    @unittest.expectedFailure\n    def test").replace("3)", "4)")},
             "all 1 tests were skipped, or are expected to fail",
@@ -155,12 +152,9 @@ def test_tests_that_a_command_of_the_plan_ran_are_not_run_again() -> None:
             ),
             id="skipped for it",
         ),
-        pytest.param(
-            PLAIN.replace("from total", "import torchless\nfrom total"),
-            id="in pytest's style",
-        ),
+        pytest.param(PLAIN.replace("from total", "import torchless\nfrom total"), id="in pytest's style"),
     ],
-)
+)  # fmt: skip
 def test_a_check_that_fails_for_want_of_a_package_of_the_plan_is_not_checked_and_not_refused(
     tmp_path: Path, tests: str
 ) -> None:
@@ -176,11 +170,9 @@ def test_a_check_that_fails_for_want_of_a_package_of_the_plan_is_not_checked_and
     ("tests", "missing"),
     [
         pytest.param("import torchless\n" + OF_UNITTEST, (), id="no package of the plan"),
-        pytest.param(
-            OF_UNITTEST + "\n    def test_more(self):\n        import torchless\n", ("torchless",), id="another test fails too"
-        ),
-        pytest.param(OF_UNITTEST.replace("from total", "from totals"), ("torchless",),
-                     id="a file of another name"),
+        pytest.param(OF_UNITTEST + "\n    def test_more(self):\n        import torchless\n", ("torchless",),
+            id="another test fails too"),
+        pytest.param(OF_UNITTEST.replace("from total", "from totals"), ("torchless",), id="a file of another name"),
         pytest.param(OF_UNITTEST.replace("3)", "4)"), ("torchless",), id="a wrong test alone"),
     ],
 )  # fmt: skip
@@ -218,13 +210,7 @@ def test_packages_that_are_not_installed_are_found_by_the_names_of_the_plan() ->
 
 @needs_a_sandbox
 @pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param("unittest.py"),
-        "unittest/__init__.py",
-        pytest.param("_pytest/__init__.py"),
-        "traceback.py",
-    ],
+    "path", [pytest.param("unittest.py"), "unittest/__init__.py", pytest.param("_pytest/__init__.py"), "traceback.py"]
 )
 def test_a_file_that_stands_in_for_what_tests_need_is_refused(tmp_path: Path, path: str) -> None:
     files = {"total.py": WRONG, "test_total.py": OF_UNITTEST}

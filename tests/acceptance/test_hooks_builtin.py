@@ -79,11 +79,11 @@ OUT = "leads out of the workspace"
         pytest.param("x" * 5000, "is not there", id="a name that is too long"),
         pytest.param("sub", "is a directory", id="a directory"),
         pytest.param(".", "is a directory", id="the workspace itself"),
-        pytest.param("pipe", "is no regular file", id="a pipe"),
-        pytest.param("round", "is no regular file", id="a link to itself"),
-        pytest.param("a\0.txt", "is no path", id="a NUL"),
-        pytest.param("a\ud800.txt", "is no path", id="half a surrogate pair"),
-        pytest.param("", "is no path", id="nothing"),
+        pytest.param("pipe", "is not a regular file", id="a pipe"),
+        pytest.param("round", "is not a regular file", id="a link to itself"),
+        pytest.param("a\0.txt", "is not a path", id="a NUL"),
+        pytest.param("a\ud800.txt", "is not a path", id="half a surrogate pair"),
+        pytest.param("", "is not a path", id="nothing"),
     ],
 )
 def test_what_is_no_file_of_the_workspace_blocks_with_the_reason(ground: Path, path: str, fault: str) -> None:
@@ -122,14 +122,12 @@ def test_whatever_the_path_is_only_a_file_inside_is_found(tmp_path_factory: pyte
     ("params", "tool", "message"),
     [
         pytest.param({"tool_name": "Bash"}, "Bash", "the tool Bash is called", id="its own words"),
-        pytest.param(
-            {"tool_name": "bash", "message": "careful"}, "Bash", "careful", id="the user's words, in any case"
-        ),
+        pytest.param({"tool_name": "bash", "message": "careful"}, "Bash", "careful", id="the user's words, in any case"),
         pytest.param({"tool_names": ["Edit", "Write"], "message": "careful"}, "Write", "careful", id="one of several"),
         pytest.param({"tool_names": ["Edit", "Write"], "message": "careful"}, "Read", "", id="another tool"),
         pytest.param({"tool_name": "Bash", "message": "careful"}, "", "", id="no tool at all"),
     ],
-)
+)  # fmt: skip
 def test_a_warning_is_for_the_user_and_blocks_nothing(params: dict[str, Any], tool: str, message: str) -> None:
     warns = hook("before_tool_call", handler="warn_on_tool_call", **params)
     assert run_builtin(warns, "/nowhere", tool) == HookResult(PASS, message=message)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from phases.acceptance.administration.translate import translate_file
+from phases.acceptance.administration.import_hooks import import_file
 from phases.llm.model import Reply
 from phases.sandbox.commands import kind_of_sandbox
 from pipeline.base.errors import Paused
@@ -110,8 +110,8 @@ def settings(project: Path) -> Path:
 
 def imported(path: Path) -> list[dict[str, Any]]:
     """The items as they are pasted from what the command prints."""
-    found = translate_file("claude", str(path), "user", lambda text: text)
-    value: dict[str, Any] = parse_yaml(found.text.encode())
+    found = import_file("claude", str(path), lambda text: text)
+    value: dict[str, Any] = parse_yaml(found.to_yaml("user").encode())
     items: list[dict[str, Any]] = value["runtime"]["hooks"]["items"]
     return items
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.acceptance.commands.command_hooks import SET_FOR_ALL
+from phases.acceptance.command_hooks import SET_FOR_ALL
 from phases.acceptance.configuration.parse_hooks import HookConfigError, find_problems, parse_hooks
 from phases.acceptance.hook import POINTS, REPO, USER, Hook
 from phases.acceptance.payload import RunFacts, variables_for
@@ -82,46 +82,24 @@ def test_what_a_hook_says_goes_before_what_the_file_says_and_that_before_the_poi
     assert (by_item.seconds, by_item.failure_policy) == (3.5, "fail_closed")
 
 
-def test_warn_only_is_fail_open_by_another_name() -> None:
+def test_warn_only_is_fail_open_and_in_the_sandbox_exit_codes_alone_count() -> None:
     assert one({**COMMAND, "failure_policy": "warn_only"}).failure_policy == "fail_open"
-
-
-def test_a_hook_in_the_sandbox_is_judged_by_its_exit_code_at_every_point() -> None:
     assert one({**COMMAND, "point": "after_tool_result", "sandbox": True}).exit_policy == "strict"
 
 
 def test_all_that_a_hook_can_say_is_taken_over() -> None:
     hook = one(
         {
-            "id": "Style.1",
-            "point": "before_tool_call",
-            "scope": "user",
-            "kind": "command",
-            "mode": "sync",
-            "priority": -3,
-            "exit_policy": "auto",
-            "on_timeout": "block",
-            "matcher": "Write|Edit",
-            "env": {"A": "b"},
-            "env_allow": ["MY_TOKEN"],
+            "id": "Style.1", "point": "before_tool_call", "scope": "user", "kind": "command", "mode": "sync", "priority": -3,
+            "exit_policy": "auto", "on_timeout": "block", "matcher": "Write|Edit", "env": {"A": "b"}, "env_allow": ["MY_TOKEN"],
             "params": {"args": ["ci/style", "--all"]},
         }
-    )
+    )  # fmt: skip
     assert hook == Hook(
-        "Style.1",
-        USER,
-        "before_tool_call",
-        "command",
-        priority=-3,
-        seconds=60,
-        failure_policy="fail_open",
-        exit_policy="auto",
-        timeout_blocks=True,
-        params={"args": ["ci/style", "--all"]},
-        matcher="Write|Edit",
-        env={"A": "b"},
+        "Style.1", USER, "before_tool_call", "command", priority=-3, seconds=60, failure_policy="fail_open", exit_policy="auto",
+        timeout_blocks=True, params={"args": ["ci/style", "--all"]}, matcher="Write|Edit", env={"A": "b"},
         env_allow=("MY_TOKEN",),
-    )
+    )  # fmt: skip
     gate = one({**COMMAND, "when": "always", "allow_writes": True, "sandbox": True, "fail_fast": True})
     assert (gate.when, gate.allow_writes, gate.sandbox, gate.fail_fast) == ("always", True, True, True)
 
@@ -168,186 +146,68 @@ NEAR = (
     "accept_gate, session_end"
 )
 REFUSED = [
-    pytest.param(
-        {**COMMAND, "point": "accept_gat"},
-        ".point",
-        ("'accept_gat' is no point; did you mean 'accept_gate'?"),
-        id="an unknown point, with what is near",
-    ),
-    pytest.param(
-        {**COMMAND, "point": "xyz"},
-        ".point",
-        (f"'xyz' is no point{NEAR}"),
-        id="an unknown point, with nothing near",
-    ),
-    pytest.param(
-        {**COMMAND, "point": "before_completion_decision"},
-        ".point",
-        ("there is no point before_completion_decision; work is accepted at accept_gate: write that"),
-        id="the point that never was",
-    ),
-    pytest.param(
-        {**COMMAND, "point": "Stop"},
-        ".point",
-        ("'Stop' is what other tools call accept_gate; write that"),
-        id="the name that Claude Code has for a point",
-    ),
-    pytest.param(
-        {**COMMAND, "point": "AfterAgent"},
-        ".point",
-        ("'AfterAgent' is what other tools call accept_gate; write that"),
-        id="the name that Gemini has for a point",
-    ),
-    pytest.param(
-        {**COMMAND, "point": "pre_compact"},
-        ".point",
-        (f"no hook of the user or of a repository can be mounted at pre_compact{NEAR}"),
-        id="a point where nothing is mounted",
-    ),
-    pytest.param(
-        {**COMMAND, "point": "user_prompt_submit"},
-        ".point",
-        (f"phase 09 never comes by user_prompt_submit, so this hook would never run{NEAR}"),
-        id="a point that never comes",
-    ),
-    pytest.param(
-        {**COMMAND, "timeout_sec": 0},
-        ".timeout_sec",
-        ("0 seconds: it must be over 0 and at most 3600"),
-        id="no time at all",
-    ),
-    pytest.param(
-        {**COMMAND, "timeout_sec": -1.5},
-        ".timeout_sec",
-        ("-1.5 seconds: it must be over 0 and at most 3600"),
-        id="less than no time",
-    ),
-    pytest.param(
-        {**COMMAND, "timeout_sec": 3601},
-        ".timeout_sec",
-        ("3601 seconds: it must be over 0 and at most 3600"),
-        id="more than an hour",
-    ),
-    pytest.param(
-        {**COMMAND, "kind": "prompt"},
-        ".kind",
-        ("hooks of kind prompt are not run here: the opinion of a model is no check; write kind: command"),
-        id="a prompt",
-    ),
-    pytest.param(
-        {**COMMAND, "kind": "agent"},
-        ".kind",
-        ("hooks of kind agent are not run here: the opinion of a model is no check; write kind: command"),
-        id="an agent",
-    ),
-    pytest.param(
-        {**COMMAND, "kind": "internal"},
-        ".kind",
-        ("internal hooks come with the pipeline, and none can be added; write kind: command"),
-        id="an internal hook",
-    ),
-    pytest.param(
-        {**COMMAND, "kind": "comand"},
-        ".kind",
-        ("'comand' is no kind; did you mean 'command'?"),
-        id="an unknown kind",
-    ),
-    pytest.param(
-        {**COMMAND, "scope": "repo"},
-        ".scope",
-        ("'repo' is not the scope of this file; write user, or delete it"),
-        id="another scope",
-    ),
-    pytest.param(
-        {**COMMAND, "mode": "async"},
-        ".mode",
-        ("'async' is no mode of kind command; write sync, or delete it"),
-        id="an async command",
-    ),
-    pytest.param(
-        {**BUILTIN, "sandbox": True},
-        ".sandbox",
-        ("only hooks of kind command have sandbox; delete it, or write kind: command"),
-        id="the sandbox for a builtin",
-    ),
-    pytest.param(
-        {**BUILTIN, "exit_policy": "strict"},
-        ".exit_policy",
-        ("only hooks of kind command have exit_policy; delete it, or write kind: command"),
-        id="exit codes of a builtin",
-    ),
-    pytest.param(
-        {**COMMAND, "sandbox": True, "exit_policy": "claude"},
-        ".exit_policy",
-        ("in the sandbox exit codes alone count; write strict or auto, or delete it"),
-        id="the protocol of Claude Code in the sandbox",
-    ),
-    pytest.param(
-        {**COMMAND, "sandbox": True, "env": {"A": "b"}},
-        ".env",
-        ("the sandbox gives no variables to commands; delete it, or sandbox"),
-        id="variables in the sandbox",
-    ),
-    pytest.param(
-        {**COMMAND, "env": {"A": "b\0"}},
-        ".env.A",
-        ("no variable can hold a NUL character; delete it"),
-        id="a NUL in a variable",
-    ),
-    pytest.param(
-        {**COMMAND, "matcher": "Bash"},
-        ".matcher",
-        ("no tool is called at accept_gate; delete it, or mount the hook at before_tool_call"),
-        id="a matcher where no tool is called",
-    ),
-    pytest.param(
-        {**COMMAND, "point": "session_start", "matcher": "Bash"},
-        ".matcher",
-        ("'Bash' fits neither startup nor resume, so this hook would never run; write one of them"),
-        id="a matcher that fits no way to begin",
-    ),
-    pytest.param(
-        {**COMMAND, "point": "before_tool_call", "matcher": "("},
-        ".matcher",
-        ("'(' is no regular expression: missing ), unterminated subpattern at position 0; mend it, like 'Write|Edit'"),
-        id="a matcher that is none",
-    ),
-    pytest.param(
-        {**COMMAND, "point": "before_tool_call", "matcher": "[[a]"},
-        ".matcher",
-        ("'[[a]' is no regular expression: Possible nested set at position 1; mend it, like 'Write|Edit'"),
-        id="a matcher that will mean something else",
-    ),
-    pytest.param(
-        {**COMMAND, "point": "session_end", "when": "always"},
-        ".when",
-        ("it says nothing at session_end, only at accept_gate; delete it"),
-        id="a condition away from the gate",
-    ),
-    pytest.param(
-        {**COMMAND, "point": "session_end", "allow_writes": True},
-        ".allow_writes",
-        ("it says nothing at session_end, only at accept_gate; delete it"),
-        id="a right to write away from the gate",
-    ),
-    pytest.param(
-        {**COMMAND, "point": "before_tool_call", "fail_fast": True},
-        ".fail_fast",
-        ("it says nothing at before_tool_call, only at accept_gate; delete it"),
-        id="later hooks that are skipped away from the gate",
-    ),
-    pytest.param(
-        {**COMMAND, "point": "session_end", "failure_policy": "fail_closed"},
-        ".failure_policy",
-        ("nothing can be blocked at session_end, so fail_closed says nothing there; delete it"),
-        id="a hook that fails closed where nothing can be blocked",
-    ),
-    pytest.param(
-        {**COMMAND, "point": "after_tool_result", "on_timeout": "block"},
-        ".on_timeout",
-        ("nothing can be blocked at after_tool_result, so block says nothing there; delete it"),
-        id="a timeout that blocks where nothing can be blocked",
-    ),
+    pytest.param({**COMMAND, "point": "accept_gat"}, ".point", "'accept_gat' is not a point; did you mean 'accept_gate'?",
+        id="an unknown point, with what is near"),
+    pytest.param({**COMMAND, "point": "xyz"}, ".point", f"'xyz' is not a point{NEAR}",
+        id="an unknown point, with nothing near"),
+    pytest.param({**COMMAND, "point": "before_completion_decision"}, ".point",
+        "there is no point before_completion_decision; work is accepted at accept_gate: write that",
+        id="the point that never was"),
+    *(pytest.param({**COMMAND, "point": name}, ".point", f"'{name}' is the name of accept_gate in other tools; write that",
+        id=f"the name {name} of other tools") for name in ("Stop", "AfterAgent")),
+    pytest.param({**COMMAND, "point": "pre_compact"}, ".point",
+        f"no hook of the user or of a repository can be mounted at pre_compact{NEAR}", id="a point where nothing is mounted"),
+    pytest.param({**COMMAND, "point": "user_prompt_submit"}, ".point",
+        f"phase 09 never reaches user_prompt_submit, so this hook would never run{NEAR}", id="a point that never comes"),
+    *(pytest.param({**COMMAND, "timeout_sec": seconds}, ".timeout_sec",
+        f"{seconds} seconds: it must be over 0 and at most 3600", id=f"{seconds} seconds") for seconds in (0, -1.5, 3601)),
+    *(pytest.param({**COMMAND, "kind": kind}, ".kind",
+        f"hooks of kind {kind} are not run here: the opinion of a model is not a check; write kind: command", id=kind)
+      for kind in ("prompt", "agent")),
+    pytest.param({**COMMAND, "kind": "internal"}, ".kind",
+        "internal hooks come with the pipeline and cannot be added; write kind: command", id="an internal hook"),
+    pytest.param({**COMMAND, "kind": "comand"}, ".kind", "'comand' is not a kind; did you mean 'command'?",
+        id="an unknown kind"),
+    pytest.param({**COMMAND, "scope": "repo"}, ".scope", "'repo' is not the scope of this file; write user, or delete it",
+        id="another scope"),
+    pytest.param({**COMMAND, "mode": "async"}, ".mode", "'async' is not a mode of kind command; write sync, or delete it",
+        id="an async command"),
+    pytest.param({**BUILTIN, "sandbox": True}, ".sandbox",
+        "only hooks of kind command have sandbox; delete it, or write kind: command", id="the sandbox for a builtin"),
+    pytest.param({**BUILTIN, "exit_policy": "strict"}, ".exit_policy",
+        "only hooks of kind command have exit_policy; delete it, or write kind: command", id="exit codes of a builtin"),
+    pytest.param({**COMMAND, "sandbox": True, "exit_policy": "claude"}, ".exit_policy",
+        "in the sandbox exit codes alone count; write strict or auto, or delete it",
+        id="the protocol of Claude Code in the sandbox"),
+    pytest.param({**COMMAND, "sandbox": True, "env": {"A": "b"}}, ".env",
+        "the sandbox gives no variables to commands; delete it, or sandbox", id="variables in the sandbox"),
+    pytest.param({**COMMAND, "env": {"A": "b\0"}}, ".env.A", "no variable can hold a NUL character; delete it",
+        id="a NUL in a variable"),
+    pytest.param({**COMMAND, "matcher": "Bash"}, ".matcher",
+        "no tool is called at accept_gate; delete it, or mount the hook at before_tool_call",
+        id="a matcher where no tool is called"),
+    pytest.param({**COMMAND, "point": "session_start", "matcher": "Bash"}, ".matcher",
+        "'Bash' fits neither startup nor resume, so this hook would never run; write one of them",
+        id="a matcher that fits no way to begin"),
+    pytest.param({**COMMAND, "point": "before_tool_call", "matcher": "("}, ".matcher",
+        "'(' is not a regular expression: missing ), unterminated subpattern at position 0; fix it, like 'Write|Edit'",
+        id="a matcher that is none"),
+    pytest.param({**COMMAND, "point": "before_tool_call", "matcher": "[[a]"}, ".matcher",
+        "'[[a]' is not a regular expression: Possible nested set at position 1; fix it, like 'Write|Edit'",
+        id="a matcher that will mean something else"),
+    pytest.param({**COMMAND, "point": "session_end", "when": "always"}, ".when",
+        "it has no effect at session_end, only at accept_gate; delete it", id="a condition away from the gate"),
+    pytest.param({**COMMAND, "point": "session_end", "allow_writes": True}, ".allow_writes",
+        "it has no effect at session_end, only at accept_gate; delete it", id="a right to write away from the gate"),
+    pytest.param({**COMMAND, "point": "before_tool_call", "fail_fast": True}, ".fail_fast",
+        "it has no effect at before_tool_call, only at accept_gate; delete it",
+        id="later hooks that are skipped away from the gate"),
+    pytest.param({**COMMAND, "point": "session_end", "failure_policy": "fail_closed"}, ".failure_policy",
+        "nothing can be blocked at session_end, so fail_closed says nothing there; delete it",
+        id="a hook that fails closed where nothing can be blocked"),
+    pytest.param({**COMMAND, "point": "after_tool_result", "on_timeout": "block"}, ".on_timeout",
+        "nothing can be blocked at after_tool_result, so block says nothing there; delete it",
+        id="a timeout that blocks where nothing can be blocked"),
     *(
         pytest.param(
             {**COMMAND, "env": {name: "0"}},
@@ -370,83 +230,28 @@ REFUSED = [
         pytest.param(
             {**BUILTIN, "params": {"handler": "require_file_exists", "path": path}},
             ".params.path",
-            (f"{path!r} is no file in the workspace; write one, like README.md"),
+            (f"{path!r} is not a file in the workspace; name one, like README.md"),
             id=f"a file that can be none: {path!a}",
         )
         for path in (".", "a/..", "docs/", "a\0b")
     ),
-    pytest.param(
-        {**COMMAND, "id": ""},
-        ".id",
-        ("'' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
-        id="an empty id",
-    ),
-    pytest.param(
-        {**COMMAND, "id": "../x"},
-        ".id",
-        ("'../x' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
-        id="an id that is a path",
-    ),
-    pytest.param(
-        {**COMMAND, "id": "a\n"},
-        ".id",
-        ("'a\\n' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
-        id="an id with a line end",
-    ),
-    pytest.param(
-        {**COMMAND, "id": "tésts"},
-        ".id",
-        ("'tésts' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
-        id="an id of another alphabet",
-    ),
-    pytest.param(
-        {**COMMAND, "id": "x" * 65},
-        ".id",
-        (f"'{'x' * 65}' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
-        id="an id that is too long",
-    ),
-    pytest.param(
-        {**COMMAND, "params": {}},
-        ".params",
-        ("give either command (a line for sh) or args (a list, without a shell)"),
-        id="no command",
-    ),
-    pytest.param(
-        {**COMMAND, "params": {"command": "a", "args": ["a"]}},
-        ".params",
-        ("give either command (a line for sh) or args (a list, without a shell)"),
-        id="command and args",
-    ),
-    pytest.param(
-        {**COMMAND, "params": {"command": " "}},
-        ".params.command",
-        ("there is nothing to run; write a command, like 'python -m pytest -q'"),
-        id="an empty command",
-    ),
-    pytest.param(
-        {**COMMAND, "params": {"args": []}},
-        ".params.args",
-        ("there is nothing to run; write a command, like [python, -m, pytest, -q]"),
-        id="empty args",
-    ),
-    pytest.param(
-        {**COMMAND, "params": {"args": [""]}},
-        ".params.args",
-        ("there is nothing to run; write a command, like [python, -m, pytest, -q]"),
-        id="an empty program",
-    ),
-    pytest.param(
-        {**COMMAND, "params": {"command": "a\0b"}},
-        ".params.command",
-        ("no command can hold a NUL character; delete it"),
-        id="a NUL in a command",
-    ),
-    pytest.param(
-        {**COMMAND, "params": {"command": "a", "message": "b"}},
-        ".params.message",
-        ("kind command has no message; it has: command, args; delete it"),
-        id="params of another kind",
-    ),
+    *(pytest.param({**COMMAND, "id": name}, ".id",
+        f"{name!r} is not an id: use letters, digits, '.', '_' and '-', at most 64 of them", id=f"the id {name!a}")
+      for name in ("", "../x", "a\n", "tésts", "x" * 65)),
+    pytest.param({**COMMAND, "params": {}}, ".params", "give either command (a line for sh) or args (a list, without a shell)",
+        id="no command"),
+    pytest.param({**COMMAND, "params": {"command": "a", "args": ["a"]}}, ".params",
+        "give either command (a line for sh) or args (a list, without a shell)", id="command and args"),
+    pytest.param({**COMMAND, "params": {"command": " "}}, ".params.command",
+        "there is nothing to run; write a command, like 'python -m pytest -q'", id="an empty command"),
+    pytest.param({**COMMAND, "params": {"args": []}}, ".params.args",
+        "there is nothing to run; write a command, like [python, -m, pytest, -q]", id="empty args"),
+    pytest.param({**COMMAND, "params": {"args": [""]}}, ".params.args",
+        "there is nothing to run; write a command, like [python, -m, pytest, -q]", id="an empty program"),
+    pytest.param({**COMMAND, "params": {"command": "a\0b"}}, ".params.command",
+        "no command can hold a NUL character; delete it", id="a NUL in a command"),
+    pytest.param({**COMMAND, "params": {"command": "a", "message": "b"}}, ".params.message",
+        "kind command has no message; it has: command, args; delete it", id="params of another kind"),
     pytest.param(
         {"id": "a", "point": "accept_gate", "params": {"command": "a"}},
         ".params.handler",
@@ -457,24 +262,12 @@ REFUSED = [
         ),
         id="a command without its kind",
     ),
-    pytest.param(
-        {**BUILTIN, "kind": "builtin", "params": {"handler": "x"}},
-        ".params.handler",
-        ("'x' is no builtin; there are: require_file_exists, warn_on_tool_call, add_context_note"),
-        id="an unknown builtin",
-    ),
-    pytest.param(
-        {**BUILTIN, "params": {"handler": "require_file_exists"}},
-        ".params",
-        ("require_file_exists needs path"),
-        id="a file that is required and not named",
-    ),
-    pytest.param(
-        {**BUILTIN, "params": {"handler": "require_file_exists", "path": " "}},
-        ".params.path",
-        ("it is empty; write it, or delete it"),
-        id="a file of no name",
-    ),
+    pytest.param({**BUILTIN, "kind": "builtin", "params": {"handler": "x"}}, ".params.handler",
+        "'x' is not a builtin; there are: require_file_exists, warn_on_tool_call, add_context_note", id="an unknown builtin"),
+    pytest.param({**BUILTIN, "params": {"handler": "require_file_exists"}}, ".params", "require_file_exists needs path",
+        id="a file that is required and not named"),
+    pytest.param({**BUILTIN, "params": {"handler": "require_file_exists", "path": " "}}, ".params.path",
+        "it is empty; write it, or delete it", id="a file of no name"),
     pytest.param(
         {
             **BUILTIN,
@@ -485,40 +278,18 @@ REFUSED = [
         ("warn_on_tool_call needs tool_name or tool_names, not both"),
         id="one tool and several",
     ),
-    pytest.param(
-        {**BUILTIN, "params": {"handler": "warn_on_tool_call", "tool_name": "a"}},
-        ".params.handler",
-        ("no tool is called at accept_gate; mount it at before_tool_call"),
-        id="a warning of tools where none is called",
-    ),
-    pytest.param(
-        {**BUILTIN, "params": {"handler": "add_context_note", "note": "a"}},
-        ".params.handler",
-        (
-            "a note goes back to the model and costs an attempt, so nothing would ever be accepted; "
-            "mount it at session_start"
-        ),
-        id="a note that would refuse all work",
-    ),
-    pytest.param(
-        {**BUILTIN, "point": "session_end", "params": {"handler": "add_context_note", "note": "a"}},
-        ".params.handler",
-        ("no model is asked after session_end; mount it at session_start"),
-        id="a note that nobody would read",
-    ),
-    pytest.param(
-        {**BUILTIN, "point": "session_start", "params": {"handler": "add_context_note"}},
-        ".params",
-        ("add_context_note needs note or message, not both"),
-        id="a note without words",
-    ),
-    pytest.param(
-        {**COMMAND, "kind": "http"},
-        ".kind",
-        ("hooks of kind http are not run here; write kind: command with a command that calls curl"),
-        id="an http hook",
-    ),
-]
+    pytest.param({**BUILTIN, "params": {"handler": "warn_on_tool_call", "tool_name": "a"}}, ".params.handler",
+        "no tool is called at accept_gate; mount it at before_tool_call", id="a warning of tools where none is called"),
+    pytest.param({**BUILTIN, "params": {"handler": "add_context_note", "note": "a"}}, ".params.handler",
+        "a note goes back to the model and costs an attempt, so nothing would ever be accepted; mount it at session_start",
+        id="a note that would refuse all work"),
+    pytest.param({**BUILTIN, "point": "session_end", "params": {"handler": "add_context_note", "note": "a"}}, ".params.handler",
+        "no model is asked after session_end; mount it at session_start", id="a note that nobody would read"),
+    pytest.param({**BUILTIN, "point": "session_start", "params": {"handler": "add_context_note"}}, ".params",
+        "add_context_note needs note or message, not both", id="a note without words"),
+    pytest.param({**COMMAND, "kind": "http"}, ".kind",
+        "hooks of kind http are not run here; write kind: command with a command that calls curl", id="an http hook"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("item", "place", "words"), REFUSED)
@@ -540,7 +311,7 @@ def test_the_variables_that_are_refused_are_those_that_every_hook_is_given() -> 
 def test_an_id_stands_once_in_a_file_whatever_its_case() -> None:
     assert refusal({"items": [{**COMMAND, "id": "Tests"}, {**COMMAND, "id": "b"}, {**COMMAND, "id": "tESTS"}]}) == (
         "config.yaml at $.runtime.hooks.items[2].id: "
-        "'tESTS' is the id of items[0] too (upper and lower case are one); take another"
+        "'tESTS' is the id of items[0] too (case does not count); choose another"
     )
 
 

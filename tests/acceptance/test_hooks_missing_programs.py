@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from phases.acceptance.configuration.missing_programs import describe_missing, find_missing
+from phases.acceptance.checks.missing_programs import describe_missing, find_missing
 from phases.acceptance.hook import ACCEPT_GATE, BUILTIN, COMMAND, REPO, USER, Hook
 from phases.acceptance.payload import RunFacts
 from phases.llm.model import Reply
@@ -35,25 +35,15 @@ def hook_of(command: str | list[str], **more: Any) -> Hook:
         ("~/gone/stop.sh", ["no file /home/nobody/gone/stop.sh"]),
         ("/gone/stop.sh", ["no file /gone/stop.sh"]),
         (". ci/gone.sh", ["no file ci/gone.sh"]),
-        ("sh ci/check.sh", []),
-        ("$CLAUDE_PROJECT_DIR/ci/check.sh", []),
-        ("ls -l && pytset", []),
-        ("command -v pytset && pytset", []),
-        ("cd src && ./gone.sh", []),
-        ("if test -e x; then pytset; fi", []),
-        ("python3 -m pytset", []),
-        ("bash -c 'pytset'", []),
-        ("env -u HOME pytset", []),
-        ("$TOOL/gone.sh", []),
-        ("sh ci/*.sh", []),
-        ("$(which pytset) -q", []),
-        ("check() { pytset; }; check", []),
-        ("(cd src; pytset)", []),
-        ("# the tests\npytset", []),
-        ("", []),
+        *((line, []) for line in (
+            "sh ci/check.sh", "$CLAUDE_PROJECT_DIR/ci/check.sh", "ls -l && pytset", "command -v pytset && pytset",
+            "cd src && ./gone.sh", "if test -e x; then pytset; fi", "python3 -m pytset", "bash -c 'pytset'", "$TOOL/gone.sh",
+            "env -u HOME pytset", "sh ci/*.sh", "$(which pytset) -q", "check() { pytset; }; check", "(cd src; pytset)",
+            "# the tests\npytset", "",
+        )),
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_what_is_not_there_is_named_and_what_is_not_known_is_not(
     command: str | list[str], missing: list[str], tmp_path: Path
 ) -> None:
@@ -73,8 +63,8 @@ def test_a_line_says_what_is_missing_where_it_is_written_and_what_to_do(tmp_path
     hooks = [hook_of("pytset"), hook_of("sh gone.sh", source=REPO), hook_of("python3 main.py")]
     run = RunFacts("s", "r", str(tmp_path), "m")
     assert list(describe_missing(hooks, run, PATH, "/own/config.yaml", ["main.py"])) == [
-        "hook user:tests cannot run: there is no program pytset; install it, or mend the command in /own/config.yaml",
-        "hook repo:tests cannot run: there is no file gone.sh; write it, or mend the command in .pipeline/hooks.yaml",
+        "hook user:tests cannot run: there is no program pytset; install it, or fix the command in /own/config.yaml",
+        "hook repo:tests cannot run: there is no file gone.sh; write it, or fix the command in .pipeline/hooks.yaml",
     ]
 
 
@@ -89,6 +79,6 @@ def test_a_hook_that_names_a_file_that_is_not_there_is_told_when_the_run_starts(
     carry_out(tmp_path / "task", model, small_plan("a.py"), hooks=hooks, tell=told.append)
     [line] = [line for line in told if "cannot run" in line]
     assert line.startswith(
-        "hook user:lint cannot run: there is no file /gone/lint.sh; write it, or mend the command in "
+        "hook user:lint cannot run: there is no file /gone/lint.sh; write it, or fix the command in "
     )
     assert told.index(line) == 0, "before anything is asked or paid"

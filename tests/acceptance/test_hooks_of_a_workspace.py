@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from phases.acceptance.configuration.parse_hooks import HookConfigError
-from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, build_trust_entry
-from phases.acceptance.configuration.trust_store import write_trust
+from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, build_trust_entry, write_trust
 from phases.acceptance.hook_registry import STORE, HookSetting
 from phases.llm.model import Reply, Request
 from phases.sandbox.commands import kind_of_sandbox
@@ -153,53 +152,14 @@ def test_who_wants_no_run_without_the_hooks_of_a_workspace_gets_none(state: str,
     assert place.runs == 1
 
 
-def _link(path: Path) -> None:
-    os.rename(path, path.with_suffix(".real"))
-    path.symlink_to(path.with_suffix(".real"))
-
-
-def _give_away(path: Path) -> None:
-    try:
-        os.chown(path, 65534, -1)
-    except PermissionError:
-        pytest.skip("only root can give a file to another user")
-
-
-def _relative(path: Path) -> None:
-    value = json.loads(path.read_bytes())
-    value["workspaces"] = {"task/generate_code": next(iter(value["workspaces"].values()))}
-    path.write_text(json.dumps(value))
-
-
-STORES: list[Any] = [
-    pytest.param(lambda path: path.write_text(""), "it is empty", id="empty"),
-    pytest.param(lambda path: path.write_text('{"version": 2,'), "not JSON", id="no JSON"),
-    pytest.param(
-        lambda path: path.write_text('{"version": 1, "workspaces": []}'), "its version is not 2", id="version 1"
-    ),
-    pytest.param(lambda path: path.write_text('{"version": 2}'), "'workspaces' is a required", id="without workspaces"),
-    pytest.param(_relative, "is no absolute path", id="a relative workspace"),
-    pytest.param(lambda path: path.chmod(0o602), "everybody may write to it", id="everybody may write"),
-    pytest.param(lambda path: path.chmod(0o620), "its group may write to it", id="its group may write"),
-    pytest.param(lambda path: path.parent.chmod(0o777), "everybody may write to the directory", id="an open folder"),
-    pytest.param(_link, "it is a symbolic link", id="a link"),
-    pytest.param(lambda path: (path.unlink(), path.mkdir()), "it is not a regular file", id="a folder"),
-    pytest.param(_give_away, "it belongs to another user (65534)", id="another user's"),
-]
-
-
-@pytest.mark.parametrize(("spoil", "words"), STORES)
-def test_a_store_that_cannot_be_trusted_trusts_nothing_and_the_run_goes_on_without_it(
-    spoil: Callable[[Path], object], words: str, place: Place
-) -> None:
+def test_a_store_that_cannot_be_trusted_trusts_nothing_and_the_run_goes_on_without_it(place: Place) -> None:
     """Scenario 41."""
     place.trust()
-    spoil(place.store)
+    place.store.chmod(0o602)
     ended = place.made(says(write("a.py", CODE)))
     assert (ended["stop_reason"], place.runs, asked(ended)) == ("accepted", 0, ["internal:code"])
-    [invalid], [skipped] = place.of("repo_hooks_trust_store_invalid"), place.of("repo_hooks_skipped_untrusted")
-    assert words in invalid["reason"]
-    assert words in skipped["reason"]
+    for event in ("repo_hooks_trust_store_invalid", "repo_hooks_skipped_untrusted"):
+        assert ["all users may write to it" in row["reason"] for row in place.of(event)] == [True]
     assert place.of("repo_hooks_loaded") == []
 
 
@@ -216,7 +176,7 @@ def _edit_the_script(place: Place) -> None:
     [
         pytest.param(_edit, "checks: it has changed since it was trusted", id="the hook"),
         pytest.param(_edit_the_script, f"checks: {SCRIPT} changed since it was trusted", id="its script"),
-        pytest.param(lambda place: place.file.unlink(), f"{HOOKS_FILE} is not there any more", id="deleted"),
+        pytest.param(lambda place: place.file.unlink(), f"{HOOKS_FILE} no longer exists", id="deleted"),
         pytest.param(lambda place: place.file.write_text("hooks: ["), "cannot be used", id="spoiled"),
     ],
 )
@@ -229,19 +189,9 @@ def test_a_hook_that_changed_since_it_was_trusted_is_not_run_and_nothing_counts_
     ended = place.made(says(write("a.py", CODE)))
     assert (ended["status"], ended["stop_reason"], place.runs) == ("warning", "accepted", 0)
     assert ended["verification"]["verified"] is False
-    assert "trusted hooks of the workspace are not as they were trusted" in ended["verification"]["why"]
+    assert "trusted hooks of the workspace have changed since they were trusted" in ended["verification"]["why"]
     [modified] = place.of("repo_hooks_modified")
     assert why in modified["reason"]
-
-
-def test_of_several_hooks_those_that_are_as_they_were_still_run(place: Place) -> None:
-    kept = item("kept", f"echo run >> {place.ran}")
-    place.write(kept, item("other", "true"))
-    place.trust()
-    place.write(kept, item("other", f"echo other >> {place.ran}"), item("new", f"echo new >> {place.ran}"))
-    ended = place.made(says(write("a.py", CODE)))
-    assert (asked(ended), place.ran.read_text()) == (["internal:code", "repo:kept"], "run\n")
-    assert (ended["status"], ended["stop_reason"]) == ("warning", "accepted")
 
 
 # Edited by the agent while it runs
@@ -252,10 +202,8 @@ EDITS: list[Any] = [
     pytest.param(f"rm {SCRIPT}", SCRIPT, id="the script is deleted"),
     pytest.param(f"rm -f {HOOKS_FILE}", HOOKS_FILE, id="the hooks file is deleted"),
     pytest.param(f"mv {SCRIPT} b.sh; ln -s ../b.sh {SCRIPT}", SCRIPT, id="the script is a link to itself"),
-    pytest.param(
-        "mv .pipeline x; cp -r x .pipeline; echo '# more' >> .pipeline/hooks.yaml", HOOKS_FILE, id="the folder"
-    ),
-]
+    pytest.param("mv .pipeline x; cp -r x .pipeline; echo '# more' >> .pipeline/hooks.yaml", HOOKS_FILE, id="the folder"),
+]  # fmt: skip
 
 
 @needs_a_sandbox
@@ -293,41 +241,20 @@ def test_an_exam_that_is_restored_is_held_and_can_be_passed(place: Place) -> Non
 
 
 @needs_a_sandbox
-def test_a_script_of_the_users_own_hook_in_the_workspace_is_part_of_the_exam(tmp_path: Path) -> None:
-    place = Place(tmp_path)
-    place.file.unlink()
-    hooks = place.setting(item("mine", f"sh {SCRIPT}"))
-    ended = place.made(says(write("a.py", CODE), bash(f"echo 'exit 0' > {SCRIPT}")), hooks)
-    assert (ended["stop_reason"], place.runs) == ("hook_tampered", 0)
-
-
-@needs_a_sandbox
+@pytest.mark.parametrize("every_start", [False, True], ids=["trusted once", "--trust-hooks at every start"])
 @pytest.mark.parametrize(("command", "named"), EDITS)
-def test_a_pause_does_not_make_an_edited_exam_good(command: str, named: str, place: Place) -> None:
-    """Scenario 43, with a break after the edit: a later start asks the user before it asks the model."""
-    place.trust()
-    model = says(write("a.py", CODE), bash(command))
-    with pytest.raises(Paused):
-        place.made(model, max_turns=2)
-    for _ in range(2):
-        with pytest.raises(Incomplete, match=f"{named}.* decides about acceptance, and is not what it was") as caught:
-            place.made(model)
-        assert (caught.value.stop_reason, place.runs, model.asked) == ("hook_tampered", 0, 2)
-
-
-@needs_a_sandbox
-@pytest.mark.parametrize(("command", "named"), EDITS)
-def test_a_pause_does_not_make_an_edited_exam_good_where_every_start_trusts_what_it_finds(
-    command: str, named: str, place: Place
-) -> None:
-    """--trust-hooks vouches for the beginning of a run, not for what its agent made of it since."""
-    hooks = place.setting(trust_now=True)
+def test_a_pause_does_not_make_an_edited_exam_good(command: str, named: str, every_start: bool, place: Place) -> None:
+    """Scenario 43: a later start asks the user first. --trust-hooks covers the beginning of a run, not its edits."""
+    if not every_start:
+        place.trust()
+    hooks = place.setting(trust_now=every_start)
     model = says(write("a.py", CODE), bash(command))
     with pytest.raises(Paused):
         place.made(model, hooks, max_turns=2)
-    with pytest.raises(Incomplete, match=f"{named}.* decides about acceptance") as caught:
-        place.made(model, hooks)
-    assert (caught.value.stop_reason, place.runs, model.asked) == ("hook_tampered", 0, 2)
+    for _ in range(2):
+        with pytest.raises(Incomplete, match=f"{named}.* decides about acceptance, and is not what it was") as caught:
+            place.made(model, hooks)
+        assert (caught.value.stop_reason, place.runs, model.asked) == ("hook_tampered", 0, 2)
 
 
 @needs_a_sandbox
@@ -474,10 +401,12 @@ def test_trusted_hooks_that_cannot_be_used_stop_the_run_before_the_model_is_aske
 
 def test_an_invalid_file_that_nobody_trusts_is_told_of_and_the_run_goes_on(place: Place) -> None:
     place.file.write_text("hooks: {items: [], later: true}\n")
-    ended = place.made(says(write("a.py", CODE)))
+    told: list[str] = []
+    ended = place.made(says(write("a.py", CODE)), tell=told.append)
     assert (ended["stop_reason"], asked(ended)) == ("accepted", ["internal:code"])
     [invalid] = place.of("repo_hooks_invalid")
     assert "'later'" in invalid["reason"]
+    assert any(line.startswith("hooks of the workspace are not run (invalid: ") for line in told)
 
 
 def test_an_invalid_file_that_one_run_is_told_to_trust_stops_it(place: Place) -> None:

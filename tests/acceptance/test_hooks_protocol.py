@@ -12,10 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.acceptance.commands.command_hooks import HookPlace, run_command
-from phases.acceptance.commands.hook_process import ProcessOutcome
-from phases.acceptance.commands.hook_protocol import read_verdict
-from phases.acceptance.commands.sanitize import strip_control
+from phases.acceptance.command_hooks import HookPlace, ProcessOutcome, read_verdict, run_command, strip_control
 from phases.acceptance.hook import (
     ACCEPT_GATE,
     AFTER_TOOL,
@@ -35,16 +32,13 @@ from phases.acceptance.hook import (
     Hook,
     HookResult,
 )
-from phases.acceptance.payload import EndingFacts, RunFacts, payload_bytes, stop_input, variables_for
+from phases.acceptance.payload import RunFacts, variables_for
 from tests.papers import HANGS
 from tests.strategies import NASTY, QUICK
 
 POLICIES = (STRICT, CLAUDE, AUTO)
 EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES)
 EXIT_CODES = pytest.mark.parametrize("policy", [STRICT, AUTO])
-NEEDS_JQ = pytest.mark.skipif(
-    shutil.which("jq") is None, reason="jq is not on this machine, and these scripts read with it"
-)
 OWN = {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}
 
 
@@ -72,23 +66,7 @@ def answer(
     )
 
 
-def ending_of(folder: Path, *, continues: int = 0) -> bytes:
-    facts = EndingFacts("t1", "done", True, "a", "b", (("a.py", "modified"),), continue_count=continues)
-    run = RunFacts("s", "r", str(folder), "m")
-    return payload_bytes(stop_input(hook_of(), run, facts._replace(todo_summary={"total": 1}, attempt=continues + 1)))
-
-
 # What it is given
-
-
-def test_a_hook_at_the_gate_reads_one_object_of_what_happened(tmp_path: Path) -> None:
-    for continues in (0, 1):
-        assert run(tmp_path, "cat > out.json", payload=ending_of(tmp_path, continues=continues)).status == PASS
-        told = json.loads((tmp_path / "out.json").read_bytes())
-        assert (told["hook_event_name"], told["hook_point"], told["cwd"]) == ("Stop", ACCEPT_GATE, str(tmp_path))
-        assert told["stop_hook_active"] is (continues > 0)
-        assert told["workspace"]["changed_files"] == [{"path": "a.py", "change": "modified"}]
-        assert told["todo_summary"] == {"total": 1}
 
 
 def test_a_hook_runs_in_the_workspace_with_what_it_may_know_and_no_key(tmp_path: Path) -> None:
@@ -146,29 +124,16 @@ def test_what_an_exit_code_means_is_said_by_the_policy(tmp_path: Path, policy: s
         assert result.notes == (f"hook_failed: hook user:tests exited with code {code}: words",)
 
 
-def test_a_mistyped_command_is_no_verdict_of_the_tests(tmp_path: Path) -> None:
-    result = run(tmp_path, "pytset -q")
-    assert result.status == FAILED
-    assert result.reason.startswith("hook user:tests exited with code 127: its command cannot be run: ")
-    assert "pytset: not found" in result.reason or "pytset: command not found" in result.reason
-
-
 MISSING = [
     pytest.param("nosuchtool -q || exit 1", "", 1, id="a shell, and a script that exits with 1"),
     pytest.param("sh check.sh", "nosuchtool -q || { echo tests fail >&2; exit 2; }", 2, id="a script of the hook"),
-    pytest.param(
-        "python3 check.py", "import subprocess\nsubprocess.run(['nosuchtool', '-q'])", 1, id="a script in Python"
-    ),
-    pytest.param(
-        "python3 check.py",
-        "try: open('nosuchtool')\nexcept OSError as error: raise SystemExit(str(error))",
-        1,
-        id="the words of Python alone",
-    ),
+    pytest.param("python3 check.py", "import subprocess\nsubprocess.run(['nosuchtool', '-q'])", 1, id="a script in Python"),
+    pytest.param("python3 check.py", "try: open('nosuchtool')\nexcept OSError as error: raise SystemExit(str(error))", 1,
+        id="the words of Python alone"),
     pytest.param("make check", "check:\n\tnosuchtool -q", 2, id="make"),
     pytest.param("python3 -S -m pytest", "", 1, id="a module that Python does not have"),
     pytest.param("echo 'zsh: command not found: nosuchtool' >&2; exit 2", "", 2, id="another shell"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("command", "text", "code"), MISSING)
@@ -181,7 +146,7 @@ def test_a_hook_that_lacks_a_program_of_its_own_says_nothing_of_the_work(
     result = run(tmp_path, command)
     assert (result.status, result.exit_code) == (FAILED, code), result
     name = "pytest" if "pytest" in command else "nosuchtool"
-    told = f"hook user:tests exited with code {code} for want of a program: {name} is not installed here ("
+    told = f"hook user:tests exited with code {code} because a program is missing: {name} is not installed here ("
     assert result.reason.startswith(told)
 
 
@@ -193,16 +158,13 @@ def test_a_guard_that_refuses_a_call_for_want_of_a_program_still_refuses_it(tmp_
     "command",
     [
         pytest.param("python3 main.py", id="what the code of the agent calls and the hook does not name"),
-        pytest.param(
-            "python3 -c 'open(\"data.csv\")'; cat main.py; ls data.csv; exit 1",
-            id="a file that is missing",
-            marks=pytest.mark.slow,
-        ),
+        pytest.param("python3 -c 'open(\"data.csv\")'; cat main.py; ls data.csv; exit 1", id="a file that is missing",
+            marks=pytest.mark.slow),
         pytest.param("echo 'x: ls: command not found'; exit 1", id="a program that is there"),
         pytest.param("python3 -m package", id="a module that the agent owes", marks=pytest.mark.slow),
         pytest.param("echo 'a: nosuchtool: command not found'; exit 3", id="an exit code of its own"),
     ],
-)
+)  # fmt: skip
 def test_what_the_work_itself_lacks_is_still_refused(command: str, tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("import subprocess\nname = 'nosuch' + 'tool'\nsubprocess.run([name])\n")
     assert run(tmp_path, command).status == BLOCK
@@ -227,26 +189,23 @@ def test_a_timeout_blocks_where_the_hook_says_so_with_what_it_printed(tmp_path: 
     assert result.reason == "hook user:tests timed out after 0.2 s\ntest 3 of 9"
 
 
-@EVERY_POLICY
-def test_a_block_without_a_word_says_so(tmp_path: Path, policy: str) -> None:
-    assert run(tmp_path, "exit 2", policy).reason == "hook user:tests exited with code 2 without output"
+WHERE = "hook user:tests exited with code 2"
+REASONS = [
+    *(pytest.param(policy, "exit 2", f"{WHERE} without output", id=f"no word, {policy}") for policy in POLICIES),
+    pytest.param(CLAUDE, "echo words; exit 2", f"{WHERE} and wrote no reason to standard error", id="on standard output"),
+    pytest.param(CLAUDE, "echo out; echo wrong >&2; exit 2", "wrong", id="standard error alone"),
+    *(pytest.param(policy, "echo out; echo wrong >&2; exit 2", "wrong\nout", id=f"both, {policy}") for policy in (STRICT, AUTO)),
+    *(pytest.param(policy, """echo '{"continue": false, "decision": "approve"}'; echo wrong >&2; exit 2""", "wrong",
+        id=f"whatever the JSON says, {policy}") for policy in POLICIES),
+]  # fmt: skip
 
 
-def test_a_block_whose_words_are_on_standard_output_says_where_they_belong(tmp_path: Path) -> None:
-    result = run(tmp_path, "echo words; exit 2", CLAUDE)
-    assert result.reason == "hook user:tests exited with code 2 and wrote no reason to standard error"
-    assert result.tail == "words"
-
-
-@pytest.mark.parametrize(("policy", "reason"), [(CLAUDE, "wrong"), (STRICT, "wrong\nout"), (AUTO, "wrong\nout")])
-def test_where_the_reason_stands_is_said_by_the_policy(tmp_path: Path, policy: str, reason: str) -> None:
-    assert run(tmp_path, "echo out; echo wrong >&2; exit 2", policy).reason == reason
-
-
-@EVERY_POLICY
-def test_at_exit_code_2_standard_error_is_the_reason_whatever_the_json_says(tmp_path: Path, policy: str) -> None:
-    result = run(tmp_path, """echo '{"continue": false, "decision": "approve"}'; echo wrong >&2; exit 2""", policy)
-    assert (result.status, result.reason) == (BLOCK, "wrong")
+@pytest.mark.parametrize(("policy", "script", "reason"), REASONS)
+def test_the_reason_of_a_block_is_what_the_policy_says_and_never_json(
+    tmp_path: Path, policy: str, script: str, reason: str
+) -> None:
+    result = run(tmp_path, script, policy)
+    assert (result.status, result.reason) == (BLOCK, reason)
 
 
 def test_the_end_of_a_long_output_is_in_the_reason_and_so_is_the_end_of_the_errors(tmp_path: Path) -> None:
@@ -343,7 +302,7 @@ def test_a_permission_at_another_point_is_left_aside_and_told() -> None:
     result = answer(said)
     assert result.status == PASS
     assert result.notes == (
-        "its permissionDecision is left aside: at accept_gate nothing is permitted or denied",
+        "its permissionDecision is ignored: at accept_gate nothing is permitted or denied",
         "it answered as if at 'PreToolUse'",
     )
 
@@ -351,17 +310,17 @@ def test_a_permission_at_another_point_is_left_aside_and_told() -> None:
 ODD: list[tuple[dict[str, Any], str]] = [
     ({"continue": "no"}, "'continue' is neither true nor false"),
     ({"continue": 0}, "'continue' is neither true nor false"),
-    ({"decision": 1}, "'decision' is no text"),
+    ({"decision": 1}, "'decision' is not a string"),
     ({"decision": "stop"}, "has the decision 'stop', which is none of"),
-    ({"decision": "block", "reason": ["x"]}, "'reason' is no text"),
-    ({"systemMessage": {}}, "'systemMessage' is no text"),
-    ({"hookSpecificOutput": []}, "'hookSpecificOutput' is no object"),
-    ({"hookSpecificOutput": {"additionalContext": 1}}, "'additionalContext' is no text"),
+    ({"decision": "block", "reason": ["x"]}, "'reason' is not a string"),
+    ({"systemMessage": {}}, "'systemMessage' is not a string"),
+    ({"hookSpecificOutput": []}, "'hookSpecificOutput' is not an object"),
+    ({"hookSpecificOutput": {"additionalContext": 1}}, "'additionalContext' is not a string"),
 ]
 
 
 @pytest.mark.parametrize(
-    ("stdout", "told"), [*ODD, (b'{"continue": ' + b"[" * 60_000, "looks like a JSON object and is none")]
+    ("stdout", "told"), [*ODD, (b'{"continue": ' + b"[" * 60_000, "looks like a JSON object but is not valid")]
 )
 def test_an_answer_that_nobody_understands_is_no_verdict(stdout: bytes | dict[str, Any], told: str) -> None:
     result = answer(stdout, CLAUDE)
@@ -374,8 +333,8 @@ def test_an_answer_that_nobody_understands_is_no_verdict(stdout: bytes | dict[st
 @pytest.mark.parametrize(("stdout", "told"), [
     *((row, told) for row, told in ODD if row.get("decision") != "block"),
     ({"decision": "PASS", "score": 0.9}, "has the decision 'PASS', which is none of"),
-    ({"reason": []}, "'reason' is no text"),
-    ({"decision": ["block"]}, "'decision' is no text"),
+    ({"reason": []}, "'reason' is not a string"),
+    ({"decision": ["block"]}, "'decision' is not a string"),
 ])  # fmt: skip
 def test_an_object_of_a_program_of_its_own_is_a_note_where_exit_codes_are_the_protocol(
     policy: str, stdout: dict[str, Any], told: str
@@ -388,7 +347,11 @@ def test_an_object_of_a_program_of_its_own_is_a_note_where_exit_codes_are_the_pr
 @EXIT_CODES
 def test_what_else_an_odd_object_says_properly_still_counts(policy: str) -> None:
     result = answer({"decision": "deny", "reason": "no", "systemMessage": 3}, policy)
-    assert (result.status, result.reason, result.notes) == (BLOCK, "no", ("in its answer 'systemMessage' is no text",))
+    assert (result.status, result.reason, result.notes) == (
+        BLOCK,
+        "no",
+        ("in its answer 'systemMessage' is not a string",),
+    )
     assert answer({"continue": False, "decision": []}, policy).status == STOP
     said = {"decision": "PASS", "hookSpecificOutput": {"permissionDecision": "deny"}}
     assert answer(said, policy, point=BEFORE_TOOL).status == BLOCK
@@ -420,7 +383,7 @@ def test_lines_of_json_that_refuse_nothing_are_a_note_where_exit_codes_are_the_p
 def test_a_refusal_that_is_no_json_object_is_not_lost(policy: str, stdout: bytes) -> None:
     result = answer(stdout, policy)
     assert result.status == FAILED
-    assert result.reason == "hook user:tests exited with 0, and its answer looks like a JSON object and is none"
+    assert result.reason == "hook user:tests exited with 0, and its answer looks like a JSON object but is not valid"
 
 
 def test_an_answer_that_is_too_large_is_no_verdict(tmp_path: Path) -> None:
@@ -428,7 +391,7 @@ def test_an_answer_that_is_too_large_is_no_verdict(tmp_path: Path) -> None:
         tmp_path, """printf '{"decision": "block", "reason": "'; head -c 99999 /dev/zero | tr '\\0' x; printf '"}'"""
     )
     assert result.status == FAILED
-    assert result.reason.endswith("looks like a JSON object and is none: it is larger than 64 KiB")
+    assert result.reason.endswith("looks like a JSON object but is not valid: it is larger than 64 KiB")
 
 
 @pytest.mark.parametrize(
@@ -452,69 +415,6 @@ def test_in_the_sandbox_exit_codes_alone_count() -> None:
     assert read_verdict(ran, hook_of(sandbox=True), POINTS[ACCEPT_GATE]).status == PASS
 
 
-# Scripts as people have them
-
-CLAUDE_SCRIPT = """#!/bin/bash
-# Stop hook: does not let the agent end while the tests fail.
-set -u
-INPUT=$(cat)
-if [ "$(echo "$INPUT" | jq -r '.stop_hook_active')" = "true" ]; then
-  exit 0  # it was sent back once: do not send it round for ever
-fi
-cd "$CLAUDE_PROJECT_DIR" || exit 1
-if ! OUTPUT=$(sh ./run_tests.sh 2>&1); then
-  echo "Tests are failing, please fix them before you finish:" >&2
-  echo "$OUTPUT" | tail -n 20 >&2
-  exit 2
-fi
-exit 0
-"""
-CODEX_SCRIPT = """#!/bin/sh
-payload=$(cat)
-if [ "$(printf '%s' "$payload" | jq -r '.hook_event_name')" != "Stop" ]; then echo '{}'; exit 0; fi
-cd "$(printf '%s' "$payload" | jq -r '.cwd')"
-if out=$(sh ./run_tests.sh 2>&1); then
-  echo '{}'
-else
-  jq -n --arg reason "tests failed: $out" '{decision: "block", reason: $reason}'
-fi
-"""
-
-
-@pytest.mark.slow
-@NEEDS_JQ
-@pytest.mark.skipif(
-    shutil.which("bash") is None, reason="bash is not on this machine, and the script is written for it"
-)
-def test_a_stop_script_for_claude_code_works_unchanged(tmp_path: Path) -> None:
-    hook = _installed(tmp_path, CLAUDE_SCRIPT, CLAUDE)
-    place = place_of(tmp_path)._replace(added=variables_for(hook, RunFacts("s", "r", str(tmp_path), "m")))
-    (tmp_path / "run_tests.sh").write_text("echo 'FAILED test_a'; exit 1")
-    blocked = run_command(hook, ending_of(tmp_path), place)
-    assert blocked.status == BLOCK
-    assert blocked.reason == "Tests are failing, please fix them before you finish:\nFAILED test_a"
-    assert run_command(hook, ending_of(tmp_path, continues=1), place).status == PASS, "its own guard against loops"
-    (tmp_path / "run_tests.sh").write_text("exit 0")
-    assert run_command(hook, ending_of(tmp_path), place).status == PASS
-
-
-@NEEDS_JQ
-def test_a_stop_script_for_codex_works_unchanged(tmp_path: Path) -> None:
-    hook = _installed(tmp_path, CODEX_SCRIPT, CLAUDE)
-    (tmp_path / "run_tests.sh").write_text("echo 'FAILED test_a'; exit 1")
-    blocked = run_command(hook, ending_of(tmp_path), place_of(tmp_path))
-    assert (blocked.status, blocked.reason) == (BLOCK, "tests failed: FAILED test_a")
-    (tmp_path / "run_tests.sh").write_text("exit 0")
-    fine = run_command(hook, ending_of(tmp_path), place_of(tmp_path))
-    assert (fine.status, fine.reason, fine.notes) == (PASS, "", ())
-
-
-def _installed(folder: Path, script: str, policy: str) -> Hook:
-    (folder / "hook.sh").write_text(script)
-    (folder / "hook.sh").chmod(0o755)
-    return hook_of("./hook.sh", policy)
-
-
 # For any output
 
 FIELDS = ("continue", "stopReason", "decision", "reason", "systemMessage", "suppressOutput", "hookSpecificOutput")
@@ -526,15 +426,11 @@ REPLIES = st.dictionaries(
 ).map(lambda reply: json.dumps(reply).encode())
 OUTPUT = st.one_of(st.binary(max_size=200), REPLIES, REPLIES.map(lambda reply: reply[:-1]))
 RAN = st.builds(
-    ProcessOutcome,
-    exit_code=st.one_of(st.none(), st.integers(0, 255)),
-    signal=st.one_of(st.none(), st.none(), st.integers(1, 64)),
-    timed_out=st.sampled_from([False, False, False, True]),
-    fault=st.one_of(st.just(""), st.just(""), st.text(max_size=20)),
-    stdout=OUTPUT,
-    stderr=st.binary(max_size=100),
+    ProcessOutcome, exit_code=st.one_of(st.none(), st.integers(0, 255)),
+    signal=st.one_of(st.none(), st.none(), st.integers(1, 64)), timed_out=st.sampled_from([False, False, False, True]),
+    fault=st.one_of(st.just(""), st.just(""), st.text(max_size=20)), stdout=OUTPUT, stderr=st.binary(max_size=100),
     is_whole=st.booleans(),
-)
+)  # fmt: skip
 
 
 @QUICK

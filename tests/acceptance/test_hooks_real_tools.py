@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from phases.acceptance.configuration.import_dialects import import_hooks
+from phases.acceptance.administration.import_hooks import import_hooks
 from phases.llm.model import Reply
 from phases.sandbox.commands import kind_of_sandbox
 from pipeline.base.plain_yaml import dump_yaml
-from tests.acceptance.test_hooks_protocol import CLAUDE_SCRIPT, CODEX_SCRIPT
 from tests.agents import Scripted, call, carry_out, says, small_plan, tree, write
 from tests.hooks import PATH, events, feedback_in, item, mounting, script
 
@@ -115,19 +114,9 @@ def test_an_agent_that_deletes_the_test_that_fails_is_refused_by_the_plan(tmp_pa
 # pre-commit
 
 TRIM = {
-    "id": "trim",
-    "name": "trim trailing blanks",
-    "language": "system",
-    "entry": "sed -i 's/[ ]*$//'",
-    "types": ["python"],
-}
-FORBID = {
-    "id": "forbid",
-    "name": "no debugger",
-    "language": "pygrep",
-    "entry": "breakpoint\\(",
-    "types": ["python"],
-}
+    "id": "trim", "name": "trim trailing blanks", "language": "system", "entry": "sed -i 's/[ ]*$//'", "types": ["python"],
+}  # fmt: skip
+FORBID = {"id": "forbid", "name": "no debugger", "language": "pygrep", "entry": "breakpoint\\(", "types": ["python"]}
 RUN = "git init -q && git add -A && pre-commit run --all-files --color never"
 
 
@@ -178,6 +167,31 @@ def test_pre_commit_that_is_not_configured_is_no_pass(tmp_path: Path) -> None:
 
 # Scripts as people have them
 
+CLAUDE_SCRIPT = """#!/bin/bash
+# Stop hook: does not let the agent end while the tests fail.
+set -u
+INPUT=$(cat)
+if [ "$(echo "$INPUT" | jq -r '.stop_hook_active')" = "true" ]; then
+  exit 0  # it was sent back once: do not send it round for ever
+fi
+cd "$CLAUDE_PROJECT_DIR" || exit 1
+if ! OUTPUT=$(sh ./run_tests.sh 2>&1); then
+  echo "Tests are failing, please fix them before you finish:" >&2
+  echo "$OUTPUT" | tail -n 20 >&2
+  exit 2
+fi
+exit 0
+"""
+CODEX_SCRIPT = """#!/bin/sh
+payload=$(cat)
+if [ "$(printf '%s' "$payload" | jq -r '.hook_event_name')" != "Stop" ]; then echo '{}'; exit 0; fi
+cd "$(printf '%s' "$payload" | jq -r '.cwd')"
+if out=$(sh ./run_tests.sh 2>&1); then
+  echo '{}'
+else
+  jq -n --arg reason "tests failed: $out" '{decision: "block", reason: $reason}'
+fi
+"""
 GUARD_SCRIPT = """#!/usr/bin/env bash
 # PreToolUse: nothing is deleted by force.
 if jq -e '.tool_name == "Bash" and (.tool_input.command | test("rm -rf"))' > /dev/null; then

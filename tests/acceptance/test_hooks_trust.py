@@ -31,10 +31,12 @@ from phases.acceptance.configuration.repo_hooks import (
     TRUSTED,
     UNTRUSTED,
     RepoHooks,
+    TrustRefused,
     build_trust_entry,
     discover_repo_hooks,
+    read_store,
+    write_trust,
 )  # fmt: skip
-from phases.acceptance.configuration.trust_store import TrustRefused, read_store, write_trust
 from phases.acceptance.hook import REPO, USER, Hook
 from pipeline.base.errors import StorageError
 from pipeline.base.files import sha256
@@ -48,7 +50,6 @@ AT = "2026-01-31T12:00:00.000Z"
 TESTS = {"id": "tests", "point": "accept_gate", "kind": "command", "params": {"command": "sh ci/check.sh"}}
 LINT = {"id": "lint", "point": "accept_gate", "kind": "command", "params": {"command": "ruff check ."}}
 check = partial(CONTRACTS.breach, CONTRACTS.schema("trusted-workspaces.json"))
-LOOK = ""
 
 
 def parse(data: bytes) -> Any:
@@ -100,7 +101,7 @@ def test_hooks_that_nobody_trusted_are_skipped_and_told_of(place: Place) -> None
     found = place.discover()
     assert (found.state, ids(found), dict(found.checksums), found.store_fault) == (UNTRUSTED, [], {}, "")
     assert found.skipped == (("tests", "it is not trusted"), ("lint", "it is not trusted"))
-    assert found.reason == f"no workspace is trusted yet ({place.store} is not there){LOOK}"
+    assert found.reason == f"no workspace is trusted yet ({place.store} is not there)"
 
 
 def test_what_the_user_trusts_runs_and_is_pinned(place: Place) -> None:
@@ -124,7 +125,7 @@ def test_another_workspace_is_not_trusted_by_the_same_file(place: Place, tmp_pat
     place.trust()
     other = Place(tmp_path / "other")
     other.store = place.store
-    assert other.discover().reason == f"its hooks are not trusted{LOOK}"
+    assert other.discover().reason == "its hooks are not trusted"
 
 
 # Changed since
@@ -140,6 +141,11 @@ def edit_the_script(place: Place) -> None:
 
 def remove_the_script(place: Place) -> None:
     place.script.unlink()
+
+
+def put_a_link_for_the_directory(place: Place) -> None:
+    os.rename(place.root / "ci", place.root / "real")
+    (place.root / "ci").symlink_to("real")
 
 
 def put_a_link_for_the_script(place: Place) -> None:
@@ -160,7 +166,7 @@ CHANGES: list[tuple[Callable[[Place], None], str]] = [
     (edit_the_script, "ci/check.sh changed since it was trusted"),
     (remove_the_script, "ci/check.sh changed since it was trusted"),
     (put_a_link_for_the_script, "ci/check.sh changed since it was trusted"),
-    (remove_the_hook, "it was trusted, and is not there any more"),
+    (remove_the_hook, "it was trusted, and no longer exists"),
     (turn_the_hook_off, "it has changed since it was trusted"),
 ]
 
@@ -174,26 +180,32 @@ def test_a_hook_that_changed_is_skipped_and_the_others_run(
     found = place.discover()
     assert (found.state, ids(found), found.skipped) == (MODIFIED, ["lint"], (("tests", why),))
     assert f"tests: {why}" in found.reason
-    assert found.reason.endswith(LOOK)
     assert set(found.checksums) == {HOOKS_FILE}
 
 
-def test_a_hook_that_is_new_is_not_trusted_by_its_neighbours(place: Place) -> None:
-    place.trust()
-    place.write([TESTS, LINT, {**LINT, "id": "new"}])
-    found = place.discover()
-    assert (found.state, ids(found)) == (MODIFIED, ["tests", "lint"])
-    assert found.skipped == (("new", "it is new since the file was trusted"),)
+OFF = "it was trusted, and the file turns all hooks off now"
+FILES: list[Any] = [
+    pytest.param(lambda place: place.write([TESTS, LINT, {**LINT, "id": "new"}]), ["tests", "lint"],
+        {"new": "it is new since the file was trusted"}, "", id="a new hook"),
+    pytest.param(lambda place: place.write([TESTS, LINT], enabled=False), [], {"tests": OFF, "lint": OFF}, "",
+        id="all turned off"),
+    pytest.param(lambda place: place.file.write_bytes(place.file.read_bytes() + b"# a comment\n"), ["tests", "lint"], {},
+        f"{HOOKS_FILE} has changed since it was trusted (all its hooks are unchanged)", id="a comment"),
+    pytest.param(lambda place: place.file.unlink(), [], None, f"{HOOKS_FILE} no longer exists", id="deleted"),
+]  # fmt: skip
 
 
-def test_a_file_that_turns_all_hooks_off_is_modified(place: Place) -> None:
+@pytest.mark.parametrize(("change", "run", "skipped", "reason"), FILES)
+def test_a_file_that_changed_is_modified_and_its_trusted_hooks_run(
+    place: Place, change: Callable[[Place], object], run: list[str], skipped: dict[str, str] | None, reason: str
+) -> None:
     place.trust()
-    place.write([TESTS, LINT], enabled=False)
+    change(place)
     found = place.discover()
-    assert (found.state, ids(found)) == (MODIFIED, [])
-    assert found.skipped == tuple(
-        (name, "it was trusted, and the file turns all hooks off now") for name in ("tests", "lint")
-    )
+    assert (found.state, ids(found)) == (MODIFIED, run)
+    assert found.reason.startswith(reason)
+    assert skipped is None or dict(found.skipped) == skipped
+    assert {hook.id for hook in found.skipped} | set(run) >= {"tests", "lint"}
 
 
 def test_hooks_that_were_trusted_to_be_turned_off_are_missed_by_nobody(place: Place) -> None:
@@ -203,29 +215,14 @@ def test_hooks_that_were_trusted_to_be_turned_off_are_missed_by_nobody(place: Pl
     assert (found.state, ids(found), found.skipped) == (TRUSTED, ["tests"], ())
 
 
-def test_another_comment_in_the_file_is_told_of_and_every_hook_runs(place: Place) -> None:
-    place.trust()
-    place.file.write_bytes(place.file.read_bytes() + b"# a comment\n")
-    found = place.discover()
-    assert (found.state, ids(found), found.skipped) == (MODIFIED, ["tests", "lint"], ())
-    assert found.reason == f"{HOOKS_FILE} is not as it was trusted (all its hooks are as they were){LOOK}"
-
-
-def test_a_trusted_file_that_is_deleted_is_told_of(place: Place) -> None:
-    place.trust()
-    place.file.unlink()
-    found = place.discover()
-    assert (found.state, ids(found)) == (MODIFIED, [])
-    assert found.reason == f"{HOOKS_FILE} is not there any more{LOOK}"
-    assert {skipped.id for skipped in found.skipped} == {"tests", "lint"}
-
-
 def test_a_trusted_file_that_was_spoiled_since_is_modified_and_not_a_workspace_without_hooks(place: Place) -> None:
     place.trust()
     place.file.write_text("hooks: [")
     found = place.discover()
     assert (found.state, ids(found), found.was_trusted) == (MODIFIED, [], False)
-    assert found.reason.startswith(f"{HOOKS_FILE} is not as it was trusted, and cannot be used (hooks.yaml, line 2")
+    assert found.reason.startswith(
+        f"{HOOKS_FILE} has changed since it was trusted, and cannot be used (hooks.yaml, line 2"
+    )
 
 
 # Invalid
@@ -237,7 +234,7 @@ def test_an_invalid_file_that_nobody_trusted_is_only_told_of(place: Place) -> No
     assert (found.state, ids(found), found.was_trusted) == (INVALID, [], False)
     assert (
         found.reason
-        == f"{HOOKS_FILE} at $.hooks.items[0].point: 'Stop' is what other tools call accept_gate; write that"
+        == f"{HOOKS_FILE} at $.hooks.items[0].point: 'Stop' is the name of accept_gate in other tools; write that"
     )
 
 
@@ -303,28 +300,6 @@ def test_a_script_that_is_a_link_is_not_trusted(place: Place) -> None:
     assert (found.state, found.was_trusted) == (INVALID, True)
 
 
-# By which way a workspace is reached
-
-
-def test_a_workspace_that_is_reached_by_a_link_is_trusted_as_what_it_is(place: Place, tmp_path: Path) -> None:
-    place.trust()
-    link = tmp_path / "link"
-    link.symlink_to(place.root)
-    assert place.discover(link).state == TRUSTED
-
-
-def test_a_link_that_is_turned_to_another_workspace_takes_no_trust_along(place: Place, tmp_path: Path) -> None:
-    link = tmp_path / "link"
-    link.symlink_to(place.root)
-    write_trust(str(place.store), str(link), build_trust_entry(str(link), parse, AT, "cli"), check)
-    assert place.discover(link).state == TRUSTED
-    other = Place(tmp_path / "other")
-    link.unlink()
-    link.symlink_to(other.root)
-    assert place.discover(link).state == UNTRUSTED
-    assert place.discover().state == TRUSTED
-
-
 # The store
 
 
@@ -354,51 +329,28 @@ def give_it_to_another_user(path: Path) -> None:
 SPOILED: list[Any] = [
     pytest.param(lambda path: path.write_text(""), "it is empty; delete it", id="empty"),
     pytest.param(lambda path: path.write_text("{"), "line 1: not JSON: ", id="no JSON"),
-    pytest.param(
-        lambda path: path.write_text("[" * 99999), "nested too deeply; mend or delete it", id="endlessly deep"
-    ),
-    pytest.param(
-        lambda path: path.write_text('{"version": 1, "workspaces": ["/a"]}'), "its version is not 2", id="of version 1"
-    ),
+    pytest.param(lambda path: path.write_text("[" * 99999), "nested too deeply; fix or delete it", id="endlessly deep"),
+    pytest.param(lambda path: path.write_text('{"version": 1, "workspaces": ["/a"]}'), "its version is not 2",
+        id="of version 1"),
     pytest.param(lambda path: path.write_text("[]"), "its version is not 2", id="of no version"),
-    pytest.param(
-        lambda path: path.write_text('{"version": 2}'),
-        "it is damaged at $: 'workspaces' is a required",
-        id="without workspaces",
-    ),
-    pytest.param(
-        lambda path: path.write_text('{"version": 2, "workspaces": {"/a": {}}}'),
-        "it is damaged at $.workspaces",
-        id="with an entry that says nothing",
-    ),
-    pytest.param(name_a_relative_workspace, "the workspace 'a/b' is no absolute path", id="with a relative workspace"),
-    pytest.param(
-        lambda path: path.chmod(0o602),
-        "everybody may write to it; look through it, then: chmod 600 ",
-        id="that everybody may write",
-    ),
-    pytest.param(
-        lambda path: path.chmod(0o620),
-        "its group may write to it; look through it, then: chmod 600 ",
-        id="that its group may write",
-    ),
+    pytest.param(lambda path: path.write_text('{"version": 2}'), "it is damaged at $: 'workspaces' is a required",
+        id="without workspaces"),
+    pytest.param(lambda path: path.write_text('{"version": 2, "workspaces": {"/a": {}}}'), "it is damaged at $.workspaces",
+        id="with an entry that says nothing"),
+    pytest.param(name_a_relative_workspace, "the workspace 'a/b' is not an absolute path", id="with a relative workspace"),
+    pytest.param(lambda path: path.chmod(0o602), "all users may write to it; check it, then: chmod 600 ",
+        id="that everybody may write"),
+    pytest.param(lambda path: path.chmod(0o620), "its group may write to it; check it, then: chmod 600 ",
+        id="that its group may write"),
     pytest.param(swap_for_a_link, "it is a symbolic link; put the file there itself", id="that is a link"),
     pytest.param(swap_for_a_pipe, "it is not a regular file; move it away", id="that is a pipe"),
-    pytest.param(
-        lambda path: (path.unlink(), path.mkdir()), "it is not a regular file; move it away", id="that is a folder"
-    ),
+    pytest.param(lambda path: (path.unlink(), path.mkdir()), "it is not a regular file; move it away", id="that is a folder"),
     pytest.param(give_it_to_another_user, "it belongs to another user (65534)", id="of another user"),
-    pytest.param(
-        lambda path: path.parent.chmod(0o777),
-        "everybody may write to the directory ",
-        id="in a folder that everybody may write",
-    ),
-    pytest.param(
-        lambda path: path.parent.parent.chmod(0o777),
-        "everybody may write to the directory ",
-        id="below a folder that everybody may write",
-    ),
-]
+    pytest.param(lambda path: path.parent.chmod(0o777), "all users may write to the directory ",
+        id="in a folder that everybody may write"),
+    pytest.param(lambda path: path.parent.parent.chmod(0o777), "all users may write to the directory ",
+        id="below a folder that everybody may write"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("spoil", "words"), SPOILED)
@@ -412,7 +364,7 @@ def test_a_store_that_somebody_else_could_have_written_trusts_nothing(
     assert store.fault.startswith(f"{place.store}: {words}"), store.fault
     found = place.discover()
     assert (found.state, ids(found), found.store_fault) == (UNTRUSTED, [], store.fault)
-    assert found.reason == store.fault + LOOK
+    assert found.reason == store.fault
     with pytest.raises(TrustRefused) as caught:
         place.trust()
     assert str(caught.value) == f"nothing is written: {store.fault}"
@@ -440,12 +392,12 @@ def test_a_linked_folder_of_settings_is_looked_at_where_it_leads(place: Place, t
     real.symlink_to(shared / "pipeline")
     assert place.discover().state == TRUSTED
     shared.chmod(0o777)
-    assert f"everybody may write to the directory {shared}" in place.discover().store_fault
+    assert f"all users may write to the directory {shared}" in place.discover().store_fault
 
 
 def test_without_a_folder_of_settings_nothing_is_trusted(place: Place) -> None:
     found = discover_repo_hooks(str(place.root), "", parse, check)
-    assert found.reason == f"no directory of settings is known, so no workspace is trusted{LOOK}"
+    assert found.reason == "no directory of settings is known, so no workspace is trusted"
 
 
 def test_the_store_is_private_and_keeps_what_others_are_trusted_for(place: Place, tmp_path: Path) -> None:
@@ -467,7 +419,7 @@ def test_the_store_is_private_and_keeps_what_others_are_trusted_for(place: Place
 WRITER = """
 import sys
 from functools import partial
-from phases.acceptance.configuration.trust_store import write_trust
+from phases.acceptance.configuration.repo_hooks import write_trust
 from pipeline.engine.contract import Contracts
 contracts = Contracts()
 check = partial(contracts.breach, contracts.schema("trusted-workspaces.json"))
@@ -527,13 +479,9 @@ def test_an_entry_that_is_none_is_not_written(place: Place) -> None:
 
 def test_an_entry_says_what_was_read(place: Place) -> None:
     assert build_trust_entry(str(place.root), parse, AT, "cli") == {
-        "hooks_file_sha256": sha256(place.file.read_bytes()),
-        "scripts": {"ci/check.sh": sha256(b"true\n")},
-        "hooks": {"tests": item_digest(TESTS), "lint": item_digest(LINT)},
-        "beside": {},
-        "trusted_at": AT,
-        "by": "cli",
-    }
+        "hooks_file_sha256": sha256(place.file.read_bytes()), "scripts": {"ci/check.sh": sha256(b"true\n")},
+        "hooks": {"tests": item_digest(TESTS), "lint": item_digest(LINT)}, "beside": {}, "trusted_at": AT, "by": "cli",
+    }  # fmt: skip
 
 
 def test_the_digest_of_a_hook_does_not_depend_on_the_order_of_its_keys() -> None:
@@ -549,40 +497,20 @@ def command(line: str | list[str]) -> Hook:
 
 
 NAMED: list[tuple[str | list[str], set[str]]] = [
-    ("pytest -q tests", set()),
-    ("pytest tests/ tests/unit", set()),
-    ("python -m pytest", {"pytest.py", "pytest/__main__.py", "pytest/__init__.py"}),
-    ("python -m checks", set()),
-    ("sh ci/check.sh", {"ci/check.sh"}),
-    ("./ci/check.sh --fast", {"ci/check.sh"}),
-    ("ci/run", {"ci/run"}),
-    ("$CLAUDE_PROJECT_DIR/ci/check.sh", {"ci/check.sh"}),
-    ('"${PIPELINE_PROJECT_DIR}"/ci/check.sh', {"ci/check.sh"}),
-    ("'$PWD/ci/check.sh'", {"ci/check.sh"}),
-    ("top.py", {"top.py"}),
-    ("cd ci && ./check.sh", {"ci/check.sh"}),
-    ("sh -c 'cd ci; sh check.sh'", {"ci/check.sh"}),
-    (["bash", "-c", "cd ci && sh check.sh"], {"ci/check.sh"}),
-    (["ci/run", "a b"], {"ci/run"}),
-    ("true; ci/run | sh ci/check.sh&", {"ci/run", "ci/check.sh"}),
-    ("if sh ci/check.sh; then ci/run; fi", {"ci/run", "ci/check.sh"}),
-    ("x=$(ci/run)", {"ci/run"}),
-    ("`ci/run`", {"ci/run"}),
-    ("MODE=1 ci/run --config=ci/check.sh", {"ci/run", "ci/check.sh"}),
-    ("ci/../top.py", {"top.py"}),
-    ("sh ci/check.sh > out/log.sh", {"ci/check.sh"}),
-    ("sh ci/check.sh >>out/log.sh 2>&1", {"ci/check.sh"}),
-    ("echo 'unclosed ci/check.sh", {"ci/check.sh"}),
-    ("cat <ci/run", {"ci/run"}),
-    ("first\nci/run", {"ci/run"}),
-    ("sh new.sh", {"new.sh"}),
-    ("./new", {"new"}),
-    ("bash ci/new", {"ci/new"}),
-    ("pytest -o junit=out/report.xml", set()),
-    ("ls ci/*.sh ~/x.sh $HOME/y.sh", set()),
-    ("curl http://localhost/x.sh", set()),
-    ("/usr/bin/env python", set()),
-]
+    ("pytest -q tests", set()), ("pytest tests/ tests/unit", set()),
+    ("python -m pytest", {"pytest.py", "pytest/__main__.py", "pytest/__init__.py"}), ("python -m checks", set()),
+    ("sh ci/check.sh", {"ci/check.sh"}), ("./ci/check.sh --fast", {"ci/check.sh"}), ("ci/run", {"ci/run"}),
+    ("$CLAUDE_PROJECT_DIR/ci/check.sh", {"ci/check.sh"}), ('"${PIPELINE_PROJECT_DIR}"/ci/check.sh', {"ci/check.sh"}),
+    ("'$PWD/ci/check.sh'", {"ci/check.sh"}), ("top.py", {"top.py"}), ("cd ci && ./check.sh", {"ci/check.sh"}),
+    ("sh -c 'cd ci; sh check.sh'", {"ci/check.sh"}), (["bash", "-c", "cd ci && sh check.sh"], {"ci/check.sh"}),
+    (["ci/run", "a b"], {"ci/run"}), ("true; ci/run | sh ci/check.sh&", {"ci/run", "ci/check.sh"}),
+    ("if sh ci/check.sh; then ci/run; fi", {"ci/run", "ci/check.sh"}), ("x=$(ci/run)", {"ci/run"}), ("`ci/run`", {"ci/run"}),
+    ("MODE=1 ci/run --config=ci/check.sh", {"ci/run", "ci/check.sh"}), ("ci/../top.py", {"top.py"}),
+    ("sh ci/check.sh > out/log.sh", {"ci/check.sh"}), ("sh ci/check.sh >>out/log.sh 2>&1", {"ci/check.sh"}),
+    ("echo 'unclosed ci/check.sh", {"ci/check.sh"}), ("cat <ci/run", {"ci/run"}), ("first\nci/run", {"ci/run"}),
+    ("sh new.sh", {"new.sh"}), ("./new", {"new"}), ("bash ci/new", {"ci/new"}), ("pytest -o junit=out/report.xml", set()),
+    ("ls ci/*.sh ~/x.sh $HOME/y.sh", set()), ("curl http://localhost/x.sh", set()), ("/usr/bin/env python", set()),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("line", "paths"), NAMED, ids=[str(row[0])[:50] for row in NAMED])
@@ -638,12 +566,8 @@ def test_a_builtin_names_no_files() -> None:
 
 
 WAYS = [
-    "ci/../ci/check.sh",
-    "./ci//check.sh",
-    "cd ci && sh ./check.sh",
-    "cd ci/sub; sh ../check.sh",
-    "${PWD}/ci/./check.sh",
-]
+    "ci/../ci/check.sh", "./ci//check.sh", "cd ci && sh ./check.sh", "cd ci/sub; sh ../check.sh", "${PWD}/ci/./check.sh",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("line", WAYS)
@@ -773,6 +697,7 @@ def test_an_edit_of_a_pinned_file_is_seen_and_its_restoration_too(place: Place) 
     [
         pytest.param(lambda place: place.script.unlink(), id="removed"),
         pytest.param(put_a_link_for_the_script, id="turned into a link to the same content"),
+        pytest.param(put_a_link_for_the_directory, id="in a directory that is a link now"),
         pytest.param(lambda place: swap_for_a_pipe(place.script), id="turned into a pipe"),
         pytest.param(lambda place: (place.script.unlink(), place.script.mkdir()), id="turned into a folder"),
         pytest.param(lambda place: place.script.write_bytes(b"#" * (3 << 20)), id="blown up"),
@@ -781,13 +706,6 @@ def test_an_edit_of_a_pinned_file_is_seen_and_its_restoration_too(place: Place) 
 def test_a_pinned_file_is_not_what_it_was_once_it_is(place: Place, change: Callable[[Place], object]) -> None:
     pins = hash_scripts(command("sh ci/check.sh"), str(place.root))
     change(place)
-    assert find_changed(pins, str(place.root)) == ("ci/check.sh",)
-
-
-def test_a_folder_on_the_way_that_turns_into_a_link_is_seen(place: Place) -> None:
-    pins = hash_scripts(command("sh ci/check.sh"), str(place.root))
-    os.rename(place.root / "ci", place.root / "real")
-    (place.root / "ci").symlink_to("real")
     assert find_changed(pins, str(place.root)) == ("ci/check.sh",)
 
 

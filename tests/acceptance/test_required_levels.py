@@ -11,7 +11,7 @@ import pytest
 from phases.acceptance.checks.code_check import Reviewer, check_code
 from phases.acceptance.checks.missing_programs import describe_missing_programs, missing_programs
 from phases.evidence.look import EvidenceSetting
-from phases.evidence.table import find_below
+from phases.evidence.traceability import find_below
 from phases.sandbox.box import NONE, OFF, Box, with_machine
 from phases.sandbox.commands import kind_of_sandbox, run_command
 from phases.workspace.command_runner import CommandRunner

@@ -100,49 +100,33 @@ def test_an_interface_is_python_itself() -> None:
         assert "…" in shown or ast.parse(shown)
 
 
-@pytest.mark.parametrize(
-    ("path", "source", "expected"),
-    [
-        pytest.param(
-            "README.md", "\n# Waiting\n\nWords.\n", "# README.md: 4 lines, 19 characters\n# Waiting", id="Markdown"
-        ),
-        pytest.param("a.json", '{"a": 1}', '# a.json: 1 lines, 8 characters\n{"a": 1}', id="JSON"),
-        pytest.param("a.txt", "", "# a.txt: 0 lines, 0 characters", id="an empty file"),
-        pytest.param("a.py", "", "# a.py", id="an empty module"),
-        pytest.param("a.py", "def (\n", "# a.py: 1 lines, 6 characters, does not parse\ndef (", id="a broken module"),
-        pytest.param("a.txt", "\x1b[2Jx", "# a.txt: 1 lines, 5 characters\n\\x1b[2Jx", id="what drives a terminal"),
-    ],
-)
-def test_another_file_is_its_first_line_and_its_size(path: str, source: str, expected: str) -> None:
-    assert interface_of(path, source) == expected
+def test_another_file_is_its_first_line_and_its_size() -> None:
+    for path, source, expected in (
+        ("README.md", "\n# Waiting\n\nWords.\n", "# README.md: 4 lines, 19 characters\n# Waiting"),
+        ("a.json", '{"a": 1}', '# a.json: 1 lines, 8 characters\n{"a": 1}'),
+        ("a.txt", "", "# a.txt: 0 lines, 0 characters"),
+        ("a.py", "", "# a.py"),
+        ("a.py", "def (\n", "# a.py: 1 lines, 6 characters, does not parse\ndef ("),
+        ("a.txt", "\x1b[2Jx", "# a.txt: 1 lines, 5 characters\n\\x1b[2Jx"),
+    ):
+        assert interface_of(path, source) == expected
 
 
-@pytest.mark.parametrize(
-    ("path", "source", "shown"),
-    [
-        pytest.param(
-            "a.js",
-            "(function (root) {\n  const { b } = require('./b.js');\n  function add(x) {\n    const y = 1;\n  }\n})(this);\n",
-            ["  const { b } = require('./b.js');", "  function add(x) {"],
-            id="in the one function around all",
-        ),
-        pytest.param(
-            "a.cpp",
-            "// adds\ndouble add(double a) {\n  const auto b = a;\n  if (b > 1) {\n  }\n}\nvoid Sum::reset() {\n}\n",
-            ["double add(double a) {", "void Sum::reset() {"],
-            id="C++",
-        ),
-        pytest.param(
-            "a.hpp", "#pragma once\n\nint add(int a);\n", ["#pragma once", "int add(int a);"], id="a header whole"
-        ),
-        pytest.param(
-            "a.rs", "use std::io;\npub fn add(a: u8) -> u8 {\n    a\n}\n", ["pub fn add(a: u8) -> u8 {"], id="Rust"
-        ),
-        pytest.param("a.css", "body {\n}\n", ["body {"], id="no code"),
-    ],
+AROUND = (
+    "(function (root) {\n  const { b } = require('./b.js');\n  function add(x) {\n    const y = 1;\n  }\n})(this);\n"
 )
-def test_of_another_language_the_lines_that_define_are_shown(path: str, source: str, shown: list[str]) -> None:
-    assert interface_of(path, source).split("\n")[1:] == shown
+CPP = "// adds\ndouble add(double a) {\n  const auto b = a;\n  if (b > 1) {\n  }\n}\nvoid Sum::reset() {\n}\n"
+
+
+def test_of_another_language_the_lines_that_define_are_shown() -> None:
+    for path, source, shown in (
+        ("a.js", AROUND, ["  const { b } = require('./b.js');", "  function add(x) {"]),
+        ("a.cpp", CPP, ["double add(double a) {", "void Sum::reset() {"]),
+        ("a.hpp", "#pragma once\n\nint add(int a);\n", ["#pragma once", "int add(int a);"]),
+        ("a.rs", "use std::io;\npub fn add(a: u8) -> u8 {\n    a\n}\n", ["pub fn add(a: u8) -> u8 {"]),
+        ("a.css", "body {\n}\n", ["body {"]),
+    ):
+        assert interface_of(path, source).split("\n")[1:] == shown, path
 
 
 def test_what_is_cut_is_counted() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from phases.agent.journal_facts import FactExtractor
+from phases.agent.kernel_facts import FactExtractor
 from phases.llm.model import Reply, ToolCall
 from phases.sandbox.commands import kind_of_sandbox
 from phases.workspace.jobs import JobState
@@ -32,6 +32,8 @@ def test_a_check_that_was_started_as_a_job_verifies_nothing() -> None:
 def test_a_job_is_told_of_in_the_journal_and_in_the_implementation_and_leaves_the_workspace_alone(
     tmp_path: Path,
 ) -> None:
+    none = carry_out(tmp_path / "none", says(write("a.py", "x = 1\n", "w")), small_plan("a.py"))["implementation"]
+    assert ("jobs" in none, (tmp_path / "none" / "jobs").exists()) == (False, False)
     replies = [
         write("a.py", "x = 1\n", "w"),
         call("Bash", {"command": "python a.py; echo more > b.py; exit 3", "background": True}, "b"),
@@ -52,10 +54,3 @@ def test_a_job_is_told_of_in_the_journal_and_in_the_implementation_and_leaves_th
     assert results["b"]["job"] == JobState(1, "python a.py; echo more > b.py; exit 3")._asdict()
     assert (results["j1"]["failed"], results["j1"]["job"]["exit_code"]) == (True, 3)
     assert "there is no job 2" in results["j2"]["text"]
-
-
-@needs_a_sandbox
-def test_a_run_without_jobs_says_nothing_of_them_and_makes_no_place_for_them(tmp_path: Path) -> None:
-    made = carry_out(tmp_path / "task", says(write("a.py", "x = 1\n", "w")), small_plan("a.py"))["implementation"]
-    assert "jobs" not in made
-    assert not (tmp_path / "task" / "jobs").exists()

@@ -134,38 +134,33 @@ def test_why_the_work_was_refused_stays_when_the_turns_around_it_make_way() -> N
 
 
 def test_what_is_said_to_last_begins_the_next_requests_too() -> None:
-    shown = memory()
+    shown, pinned = memory(), list[str]()
     for number, path in enumerate(PATHS[:5]):
         before = list(shown.messages("only now"))
         plan, interfaces, turns = shown.lasting
-        assert [message.text for message in before[turns + 1 :]] == ["only now"]
+        assert [message.text for message in before[turns + 1 :]] == [*pinned, "only now"]
         looked(shown, number)
         assert shown.messages()[: turns + 1] == before[: turns + 1]
-        shown.pin("hooks", "this stays before the model, and moves")
-        assert shown.messages()[shown.lasting[2] + 1 :] == [Message("user", "this stays before the model, and moves")]
+        pinned = [f"this stays before the model in place of the one before, and moves: {number}"]
+        shown.pin("hooks", pinned[0])
+        assert shown.messages()[shown.lasting[2] + 1 :] == [Message("user", pinned[0])]
         written(shown, path)
         assert shown.messages()[: turns + 1] == before[: turns + 1], "a file that is written takes nothing away"
         assert shown.lasting[:2] == (plan, interfaces) == (1, 1)
-        shown.unpin("hooks")
     written(shown, PATHS[5], lines=30_000)
     assert shown.lasting[:2] == (1, 6)
 
 
-def test_the_cost_of_a_turn_does_not_grow_with_the_turns_before_it() -> None:
-    shown, sizes = memory(paths=[f"part{number}.py" for number in range(60)]), []
-    for number in range(60):
-        sizes.append(size(shown.messages()))
-        written(shown, f"part{number}.py", lines=2_000)
-    assert max(sizes) < sizes[0] + 60_000 + 60 * 40  # the last files, and an interface each
-
-
-def test_what_comes_first_stays_as_it_is_so_that_caches_hold() -> None:
-    shown = memory()
-    for path in PATHS:
+def test_the_cost_of_a_turn_does_not_grow_and_what_comes_first_stays_as_it_is_so_that_caches_hold() -> None:
+    paths = [f"part{number}.py" for number in range(60)]
+    shown, sizes = memory(paths=paths), []
+    for number, path in enumerate(paths):
         before = shown.messages()
-        prefix = before[:-1]  # the last one tells the next file
-        written(shown, path)
-        assert shown.messages()[: len(prefix)] == prefix
+        sizes.append(size(before))
+        written(shown, path, lines=2_000 if number > 20 else 400)
+        if number < 20:
+            assert shown.messages()[: len(before) - 1] == before[:-1], "all but what tells the next file"
+    assert max(sizes) < sizes[0] + 60_000 + 60 * 40  # the last files, and an interface each
 
 
 def test_turns_that_read_much_are_shortened_to_the_window_and_the_last_ones_are_kept_whole() -> None:
@@ -219,7 +214,7 @@ def test_a_long_request_leaves_room_for_the_work_and_says_where_the_rest_of_it_i
     assert size(shown.messages()) <= 30_000
 
 
-def test_an_overflow_makes_the_next_question_smaller_until_nothing_is_left_to_leave_out() -> None:
+def test_an_overflow_makes_the_next_question_smaller_until_not_even_the_plan_fits() -> None:
     shown = memory(window=10**7)
     for number in range(20):
         looked(shown, number)
@@ -234,9 +229,6 @@ def test_an_overflow_makes_the_next_question_smaller_until_nothing_is_left_to_le
 
     with pytest.raises(PhaseError, match="continue with a model that has a larger one"):
         shrink_without_end()
-
-
-def test_a_window_that_not_even_the_plan_fits_into_is_said_before_anything_is_asked() -> None:
     with pytest.raises(PhaseError, match=r"need about [0-9,]+ tokens, and the model has room for [0-9,]+"):
         memory(window=600).messages()
 
@@ -270,45 +262,27 @@ def test_where_room_is_short_a_file_still_sees_the_whole_interface_of_what_it_ne
     assert all(f"what {path} is about" in shown.interfaces[path] for path in paths[:-1])
 
 
-def test_files_of_an_earlier_plan_are_shown_and_the_model_is_told_to_change_them() -> None:
-    kept = {"part1.py": "part1.py: def old()", "part2.py": "part2.py: def other()"}
-    shown = Memory(small_plan("part1.py", "part2.py"), begun(["part1.py"], ROOMY, kept), [])
-    messages = shown.messages()
-    assert [message.text for message in messages[2:4]] == list(kept.values())
-    assert "It is there from an earlier plan" in messages[-1].text
-    written(shown, "part1.py")
-    assert shown.interfaces["part1.py"] == "part1.py: def meet() -> int"
-
-
-def test_a_file_that_breaks_again_is_open_again() -> None:
-    shown = memory(paths=["a.py", "b.py"])
-    written(shown, "a.py")
-    written(shown, "b.py")
-    assert shown.target == ""
-    written(shown, "a.py", sound=False)
-    assert shown.target == "a.py"
-
-
-def test_a_file_that_breaks_comes_before_those_that_are_not_begun() -> None:
-    shown = memory(paths=["a.py", "b.py", "c.py"])
-    written(shown, "a.py")
-    assert shown.target == "b.py"
-    written(shown, "a.py", sound=False)
-    assert shown.target == "a.py"
-    written(shown, "a.py")
-    assert shown.target == "b.py"
-
-
-def test_a_file_of_an_earlier_plan_comes_with_what_the_plan_changed_for_it() -> None:
-    plan = small_plan("a.py", "b.py")
+def test_files_of_an_earlier_plan_are_shown_and_the_model_is_told_to_change_them_and_why() -> None:
+    plan, kept = small_plan("a.py", "b.py"), {"a.py": "def old()", "b.py": "def other()"}
     plan["file_structure"][0]["implements"] = ["R1"]
     told = ("~ R1 loss: text is now: the mean", "~ a.py: purpose", "- R3 loss: gone", "~ paper: title")
-    work = begun(["a.py", "b.py"], ROOMY, {"a.py": "def old()", "b.py": "def other()"})._replace(changed=told)
-    shown = Memory(plan, work, [])
+    shown = Memory(plan, begun(["a.py", "b.py"], ROOMY, kept)._replace(changed=told), [])
 
     def changes() -> list[str]:
-        return list(json.loads(shown.messages()[-1].text.partition("\n")[2])["changed"])
+        text = shown.messages()[-1].text
+        assert "It is there from an earlier plan" in text
+        return list(json.loads(text.partition("\n")[2])["changed"])
 
+    assert [message.text for message in shown.messages()[2:4]] == list(kept.values())
     assert changes() == list(told[:2])
     written(shown, "a.py")
+    assert shown.interfaces["a.py"] == "a.py: def meet() -> int"
     assert changes() == list(told), "no line is about that file, so all are shown"
+
+
+def test_a_file_that_breaks_is_open_again_before_those_that_are_not_begun() -> None:
+    shown = memory(paths=["a.py", "b.py"])
+    for path, sound, target in (("a.py", True, "b.py"), ("a.py", False, "a.py"), ("a.py", True, "b.py"), ("b.py", True, ""),
+                                ("a.py", False, "a.py")):  # fmt: skip
+        written(shown, path, sound=sound)
+        assert shown.target == target

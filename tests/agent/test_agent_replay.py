@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from phases.llm.model import Reply, reply_to_json
+from phases.llm.model import Reply
 from phases.sandbox.commands import kind_of_sandbox
-from tests.agents import call, check_of, tree, write
+from tests.agents import call, check_of, tree, write, write_recording
 from tests.papers import Command, paper
 
 needs_a_sandbox = pytest.mark.skipif(kind_of_sandbox("required") == "none", reason="no sandbox on this machine")
@@ -32,14 +32,7 @@ def recording(folder: Path, plan: str) -> Path:
         Reply("ok", "done"),
     ]
     threads = {"plan": [Reply("ok", plan)], "implement": session, "explore-4-0": [Reply("ok", "B is A")]}
-    rows = [
-        {"kind": "reply", "key": {"thread": thread, "turn": turn}, "result": reply_to_json(reply)}
-        for thread, replies in threads.items()
-        for turn, reply in enumerate(replies, 1)
-    ]
-    path = folder / "replies.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+    return write_recording(folder, threads)
 
 
 def plan_for(command: Command, source: Path) -> str:

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from phases.agent import explore, memory, prompt
-from phases.agent.earlier_code import order_files
-from phases.agent.kernel_setting import RULES_KEY
+from phases.agent.session import RULES_KEY, order_files
 from phases.agent.tools.toolbox import Toolbox
 from phases.llm.ledger import Ledger
 from phases.llm.model import Reply, Request, ToolCall
@@ -109,14 +108,14 @@ def say_otherwise(what: str, number: int, monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(explore, "_SYSTEM", f"{explore._SYSTEM}\n{word}")
     elif what == "what a file is introduced by":
         monkeypatch.setattr(memory, "describe_next_file", lambda *given, **more: word + needs_of(*given, **more))
-    elif what == "a tool's description":
-        monkeypatch.setattr(Toolbox, "schemas", lambda box: [{**row, "description": word} for row in schemas(box)])
     else:
-        more = {"title": word}
+        title = {"title": word}
         monkeypatch.setattr(
             Toolbox,
             "schemas",
-            lambda box: [{**row, "parameters": {**row["parameters"], **more}} for row in schemas(box)],
+            lambda box: [
+                {**row, "description": word, "parameters": {**row["parameters"], **title}} for row in schemas(box)
+            ],
         )
 
 
@@ -126,8 +125,7 @@ def say_otherwise(what: str, number: int, monkeypatch: pytest.MonkeyPatch) -> No
     [
         "the system's text",
         "what a file is introduced by",
-        pytest.param("a tool's description", marks=pytest.mark.slow),
-        pytest.param("a tool's arguments", marks=pytest.mark.slow),
+        pytest.param("the tools", marks=pytest.mark.slow),
     ],
 )
 def test_work_goes_on_after_a_release_that_says_its_prompts_otherwise_and_nothing_is_asked_again(
@@ -147,7 +145,7 @@ def test_work_goes_on_after_a_release_that_says_its_prompts_otherwise_and_nothin
     assert rows[-1]["result"]["stop_reason"] == "accepted"
 
 
-def test_a_sub_agent_goes_on_after_a_release_that_says_its_prompts_otherwise(
+def test_a_sub_agent_that_was_cut_off_goes_on_from_its_own_journal_after_a_release_that_asks_otherwise(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = {
@@ -162,7 +160,8 @@ def test_a_sub_agent_goes_on_after_a_release_that_says_its_prompts_otherwise(
     monkeypatch.setattr(explore, "_SYSTEM", "another text")
     monkeypatch.setattr(explore, "digest_of", lambda part: b"another way to take the digest")
     again = Scripted(lambda request: Reply("ok", "A is B"))
-    carry_out(tmp_path / "task", again, small_plan("a.py"))
+    made = carry_out(tmp_path / "task", again, small_plan("a.py"))["implementation"]
+    assert made["subagents"]["completed"] == 1
     assert [(request.thread, request.turn) for request in again.requests][:2] == [("explore-1-0", 3), ("implement", 2)]
     assert len(again.requests[0].messages) == 5  # its first two turns, as they were
 
@@ -178,14 +177,28 @@ def test_a_file_that_the_work_removed_stays_away(tmp_path: Path) -> None:
 
 
 def test_a_window_that_was_too_small_is_gone_on_with_when_a_larger_one_is_named(tmp_path: Path) -> None:
-    small, large = says(write("a.py", "A = 1\n")), says(write("a.py", "A = 1\n"))
-    small.window = 900
-    with pytest.raises(PhaseError, match=r"the model has room for.*context_tokens"):
-        carry_out(tmp_path / "task", small, small_plan("a.py"))
-    assert small.asked == 0
-    carry_out(tmp_path / "task", large, small_plan("a.py"))
+    first, plan = write("a.py", "A = 1\n"), small_plan("a.py", "b.py")
+    with pytest.raises(PhaseError, match="cut"):
+        carry_out(tmp_path / "task", says(first, Reply("fatal", detail="cut")), plan)
+    for window in (900, 800):
+        small = says()
+        small.window = window
+        for folder in ("task", "new"):
+            with pytest.raises(PhaseError, match=r"the model has room for.*larger one.*context_tokens"):
+                carry_out(tmp_path / folder, small, plan)
+        assert small.asked == 0
+    for folder in ("task", "new", "task"):  # in the end the change of the window is walked again
+        carry_out(tmp_path / folder, says(first, write("b.py", "B = 1\n")), plan)
+        assert tree(tmp_path / folder) == {"a.py": b"A = 1\n", "b.py": b"B = 1\n"}
+
+
+def test_a_question_that_was_too_long_for_one_model_is_asked_of_a_larger_one(tmp_path: Path) -> None:
+    with pytest.raises(PhaseError):
+        carry_out(tmp_path / "task", Scripted(lambda request: Reply("overflow", detail="too long")), small_plan("a.py"))
+    larger = says(Reply("overflow"), write("a.py", "A = 1\n"), write("a.py", "A = 1\n"))
+    larger.window = 2 * 10**6
+    carry_out(tmp_path / "task", larger, small_plan("a.py"))
     assert tree(tmp_path / "task") == {"a.py": b"A = 1\n"}
-    carry_out(tmp_path / "task", large, small_plan("a.py"))  # and the change of the window is walked again
 
 
 @pytest.mark.slow
@@ -204,15 +217,18 @@ def test_many_large_interfaces_do_not_keep_the_last_files_from_being_written(tmp
 # another model
 
 
-def test_another_model_goes_on_with_code_that_was_never_accepted(tmp_path: Path) -> None:
-    plan = small_plan("a.py", "b.py")
-    carry_out(tmp_path / "task", says(write("a.py", "A = 1\n")), plan)
-    other = says(write("b.py", "B = 1\n"))
+@pytest.mark.parametrize("broken", [False, True], ids=["never accepted", "accepted, and broken by hand"])
+def test_another_model_writes_only_what_is_missing_or_broken(broken: bool, tmp_path: Path) -> None:
+    plan, replies = small_plan("a.py", "b.py"), [write("a.py", "A = 1\n"), write("b.py", "B = 1\n")]
+    carry_out(tmp_path / "task", says(*replies[: 1 + broken]), plan)
+    if broken:
+        (tmp_path / "task" / "generate_code" / "b.py").write_text("def (")
+    other = says(write("b.py", "B = 2\n"))
     other.name = "another"
     made = carry_out(tmp_path / "task", other, plan)["implementation"]
     assert made["stop_reason"] == "accepted"
     assert json.loads(other.requests[0].messages[1].text)["write"] == ["b.py"]
-    assert tree(tmp_path / "task") == {"a.py": b"A = 1\n", "b.py": b"B = 1\n"}
+    assert tree(tmp_path / "task") == {"a.py": b"A = 1\n", "b.py": b"B = 2\n"}
     assert (tmp_path / "task" / "generate_code.prev" / "a.py").exists()
 
 
@@ -241,21 +257,39 @@ def begun_on(folder: Path, *replies: Reply) -> None:
         carry_out(folder, says(*replies, Reply("fatal", detail="cut")), old)
 
 
-@pytest.mark.slow
-def test_a_file_that_the_new_plan_drops_and_that_was_never_written_is_in_nobodys_way(tmp_path: Path) -> None:
+def test_folders_too_deep_to_be_copied_are_set_aside_and_stop_nobody(tmp_path: Path) -> None:
     begun_on(tmp_path / "task", write("a.py", "A = 1\n"), write("b.py", "B = 1\n"))
-    model = says(write("b.py", "B = 2\n"), write("d.py", "D = 1\n"))
+    where = os.getcwd()
+    os.chdir(tmp_path / "task" / "generate_code")
+    for _ in range(100):
+        os.mkdir("d")
+        os.chdir("d")
+    os.chdir(where)
+    model = says(*(write(path, "V = 1\n", path) for path in order_files(changed()[1])))
     carry_out(tmp_path / "task", model, changed()[1], "2" * 64)
     assert sorted(tree(tmp_path / "task")) == ["a.py", "b.py", "d.py"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("left", [None, b'{"kind": "header", "begun": {}}\n', b"", b'{"kind": "head', b"garbage\n"])
+def test_a_decision_that_was_not_written_whole_is_made_again_and_a_file_never_written_is_dropped(
+    left: bytes | None, tmp_path: Path
+) -> None:
+    begun_on(tmp_path / "task", write("a.py", "A = 1\n"), write("b.py", "B = 1\n"))
+    if left is not None:
+        (tmp_path / "task" / "journal.jsonl.next").write_bytes(left)
+    carry_out(tmp_path / "task", says(write("b.py", "B = 2\n"), write("d.py", "D = 1\n")), changed()[1], "2" * 64)
+    assert sorted(tree(tmp_path / "task")) == ["a.py", "b.py", "d.py"]
+    assert not (tmp_path / "task" / "journal.jsonl.next").exists()
 
 
 @pytest.mark.parametrize(
     "died",
     [
-        "earlier_code.back_up_tree",
+        "session.back_up_tree",
         pytest.param("session.Journal", marks=pytest.mark.slow),
         "session.carry_out_decision",
-        pytest.param("earlier_code.set_aside", marks=pytest.mark.slow),
+        pytest.param("session.set_aside", marks=pytest.mark.slow),
         pytest.param("session.replace_file", marks=pytest.mark.slow),
         pytest.param("session.sync_directory", marks=pytest.mark.slow),
     ],
@@ -289,58 +323,41 @@ def test_a_change_of_the_plan_that_a_kill_cut_off_is_carried_out_by_the_next_run
     assert {name.name for name in copies[0].iterdir()} == {"a.py", "b.py", "c.py"}
 
 
-def test_folders_too_deep_to_be_copied_are_set_aside_and_stop_nobody(tmp_path: Path) -> None:
-    begun_on(tmp_path / "task", write("a.py", "A = 1\n"), write("b.py", "B = 1\n"))
-    where = os.getcwd()
-    os.chdir(tmp_path / "task" / "generate_code")
-    for _ in range(100):
-        os.mkdir("d")
-        os.chdir("d")
-    os.chdir(where)
-    model = says(*(write(path, "V = 1\n", path) for path in order_files(changed()[1])))
-    carry_out(tmp_path / "task", model, changed()[1], "2" * 64)
-    assert sorted(tree(tmp_path / "task")) == ["a.py", "b.py", "d.py"]
-
-
 # commands
 
 
-def test_what_a_hand_changed_after_a_command_was_cut_off_is_kept(tmp_path: Path) -> None:
+def commands_at(folder: Path, step: str) -> CommandRunner:
+    """The commands of a step, in a start of their own."""
+    (folder / "code").mkdir(exist_ok=True)
+    code = str(folder / "code")
+    commands = CommandRunner(Box(code, OFF), Snapshot(code, str(folder / "kept")))
+    commands.step = step
+    return commands
+
+
+def test_what_hands_changed_after_a_command_was_cut_off_is_kept(tmp_path: Path) -> None:
     code = tmp_path / "code"
-    code.mkdir()
-    (code / "a.py").write_text("one\n")
-    first = CommandRunner(Box(str(code), OFF), Snapshot(str(code), str(tmp_path / "kept")))
-    first.step = "1-0"
-    first.run("echo half > made.txt", 30)
-    (code / "mine.txt").write_text("by hand")
-    again = CommandRunner(Box(str(code), OFF), Snapshot(str(code), str(tmp_path / "kept")))
-    again.step = "1-0"
-    again.run("echo whole > made.txt", 30)
-    assert (code / "made.txt").read_text() == "whole\n"
-    assert not (code / "mine.txt").exists()
-    assert (tmp_path / "code.interrupted.prev" / "mine.txt").read_text() == "by hand"
+    for number in range(3):
+        commands_at(tmp_path, "1-0").run(f"echo {number} > made.txt", 30)
+        assert (code / "made.txt").read_text() == f"{number}\n"
+        assert not (code / f"mine{number - 1}.txt").exists()
+        (code / f"mine{number}.txt").write_text("by hand")
+    assert {path.name for path in tmp_path.glob("code.interrupted*/mine*.txt")} == {"mine0.txt", "mine1.txt"}
 
 
 @pytest.mark.slow
 def test_checks_of_one_verdict_share_the_tree_that_the_first_began_with(tmp_path: Path) -> None:
-    code = tmp_path / "code"
-    code.mkdir()
     for _ in range(2):  # the second time, after the first was cut off
-        commands = CommandRunner(Box(str(code), OFF), Snapshot(str(code), str(tmp_path / "kept")))
-        commands.step = "verdict-3"
-        assert commands.run("test ! -e mark", 30).exit_code == 0
-        assert commands.run("touch mark", 30).exit_code == 0
-        assert commands.run("test -e mark", 30).exit_code == 0
+        commands = commands_at(tmp_path, "verdict-3")
+        for command in ("test ! -e mark", "touch mark", "test -e mark"):
+            assert commands.run(command, 30).exit_code == 0
     commands.take_back()
-    assert list(code.iterdir()) == []
+    assert list((tmp_path / "code").iterdir()) == []
 
 
 @needs_a_sandbox
 def test_large_files_that_commands_make_keep_nobody_from_being_accepted(tmp_path: Path) -> None:
-    checks = (
-        "test -s data.bin && head -c 3000000 /dev/zero > checkpoint.bin",
-        "python -m pytest -q -p no:cacheprovider",
-    )
+    checks = ("test -s data.bin && head -c 3000000 /dev/zero > c.bin", "python -m pytest -q -p no:cacheprovider")
     make = call("Bash", command="head -c 3000000 /dev/zero > data.bin", identifier="b1")
     test = write("test_a.py", "from a import A\n\n\ndef test_a():\n    assert A == 1\n", "w2")
     model = says(write("a.py", "A = 1\n"), test, make)
@@ -380,16 +397,14 @@ def test_a_call_that_was_interrupted_is_noted_with_an_estimate(tmp_path: Path) -
     assert ledger.spent["usd"] > 0
 
 
-def test_a_damaged_ledger_of_a_neighbour_stops_nobody(tmp_path: Path) -> None:
+def test_a_damaged_ledger_of_a_neighbour_stops_nobody_and_a_limit_names_its_own_task(tmp_path: Path) -> None:
     (tmp_path / "two" / "logs").mkdir(parents=True)
     (tmp_path / "two" / "logs" / "llm.jsonl").write_text('{"half')
-    carry_out(tmp_path / "one", says(write("a.py", "A = 1\n")), small_plan("a.py"), batch_usd=1)
-    assert tree(tmp_path / "one") == {"a.py": b"A = 1\n"}
-
-
-def test_a_limit_names_the_task_that_it_is_raised_for(tmp_path: Path) -> None:
+    replies, plan = [write("a.py", "A = 1\n"), write("b.py", "B = 1\n")], small_plan("a.py", "b.py")
     with pytest.raises(Paused, match=r"pipeline resume mine --max-turns 2"):
-        carry_out(tmp_path / "mine", says(write("a.py", "A = 1\n")), small_plan("a.py", "b.py"), max_turns=1)
+        carry_out(tmp_path / "mine", says(*replies), plan, max_turns=1, batch_usd=1)
+    carry_out(tmp_path / "mine", says(*replies), plan, batch_usd=1)
+    assert sorted(tree(tmp_path / "mine")) == ["a.py", "b.py"]
 
 
 # keys
@@ -434,36 +449,7 @@ def test_a_sub_agent_that_reads_much_stays_within_the_window(tmp_path: Path) -> 
     assert max(sizes) <= 31_000
 
 
-def test_a_sub_agent_that_refuses_ends_no_run(tmp_path: Path) -> None:
-    def refusing(request: Request) -> Reply:
-        if request.thread == "implement":
-            return says(write("a.py", "A = 1\n"), call("Task", description="look", prompt="?")).ask(request)
-        return Reply("refused", detail="no")
-
-    made = carry_out(tmp_path / "task", Scripted(refusing), small_plan("a.py"))["implementation"]
-    assert (made["stop_reason"], made["subagents"]["failed"]) == ("accepted", 1)
-
-
-# what a second look found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "left",
-    [
-        b'{"kind": "header", "begun": {}}\n',
-        b"",
-        b'{"kind": "head',
-        b"garbage\n",
-    ],
-)
-def test_a_decision_that_was_not_written_whole_is_made_again(left: bytes, tmp_path: Path) -> None:
-    begun_on(tmp_path / "task", write("a.py", "A = 1\n"), write("b.py", "B = 1\n"))
-    (tmp_path / "task" / "journal.jsonl.next").write_bytes(left)
-    model = says(write("b.py", "B = 2\n"), write("d.py", "D = 1\n"))
-    carry_out(tmp_path / "task", model, changed()[1], "2" * 64)
-    assert sorted(tree(tmp_path / "task")) == ["a.py", "b.py", "d.py"]
-    assert not (tmp_path / "task" / "journal.jsonl.next").exists()
+# more of what may have changed meanwhile
 
 
 @pytest.mark.slow
@@ -502,28 +488,6 @@ def test_a_decision_for_a_plan_that_is_no_more_is_taken_back(tmp_path: Path) -> 
     assert tree(folder)["a.py"] == b"A = 1  # R1\n"
 
 
-def test_a_window_may_be_said_too_small_and_then_right(tmp_path: Path) -> None:
-    replies = [write("a.py", "A = 1\n"), Reply("fatal", detail="cut")]
-    with pytest.raises(PhaseError, match="cut"):
-        carry_out(tmp_path / "task", says(*replies), small_plan("a.py", "b.py"))
-    narrow, wide = says(), says(replies[0], write("b.py", "B = 1\n"))
-    narrow.window = 800
-    with pytest.raises(PhaseError, match="larger one"):
-        carry_out(tmp_path / "task", narrow, small_plan("a.py", "b.py"))
-    carry_out(tmp_path / "task", wide, small_plan("a.py", "b.py"))
-    assert sorted(tree(tmp_path / "task")) == ["a.py", "b.py"]
-
-
-def test_a_question_that_was_too_long_for_one_model_is_asked_of_a_larger_one(tmp_path: Path) -> None:
-    plan = small_plan("a.py")
-    with pytest.raises(PhaseError):
-        carry_out(tmp_path / "task", Scripted(lambda request: Reply("overflow", detail="too long")), plan)
-    larger = says(Reply("overflow"), write("a.py", "A = 1\n"), write("a.py", "A = 1\n"))
-    larger.window = 2 * 10**6
-    carry_out(tmp_path / "task", larger, plan)
-    assert tree(tmp_path / "task") == {"a.py": b"A = 1\n"}
-
-
 @pytest.mark.slow
 def test_what_one_change_of_the_plan_left_undone_the_next_one_does(tmp_path: Path) -> None:
     folder, plans = tmp_path / "task", [small_plan("a.py", "b.py", "c.py", demands=True) for _ in range(3)]
@@ -548,29 +512,6 @@ def test_code_that_no_journal_tells_of_is_kept(tmp_path: Path) -> None:
     (folder / "generate_code" / "a.py").write_text("mine")
     carry_out(folder, says(write("a.py", "A = 1\n")), small_plan("a.py"))
     assert (folder / "generate_code.prev" / "a.py").read_text() == "mine"
-
-
-def test_accepted_code_that_a_hand_broke_is_mended_and_not_written_anew_by_another_model(tmp_path: Path) -> None:
-    plan = small_plan("a.py", "b.py")
-    carry_out(tmp_path / "task", says(write("a.py", "A = 1\n"), write("b.py", "B = 1\n")), plan)
-    (tmp_path / "task" / "generate_code" / "b.py").write_text("def (")
-    other = says(write("b.py", "B = 2\n"))
-    other.name = "another"
-    carry_out(tmp_path / "task", other, plan)
-    assert json.loads(other.requests[0].messages[1].text)["write"] == ["b.py"]
-    assert tree(tmp_path / "task") == {"a.py": b"A = 1\n", "b.py": b"B = 2\n"}
-
-
-def test_two_hands_that_changed_something_between_two_kills_lose_nothing(tmp_path: Path) -> None:
-    code = tmp_path / "code"
-    code.mkdir()
-    for number in range(3):
-        commands = CommandRunner(Box(str(code), OFF), Snapshot(str(code), str(tmp_path / "kept")))
-        commands.step = "1-0"
-        commands.run("true", 30)
-        (code / f"mine{number}.txt").write_text("by hand")
-    found = {path.name for path in tmp_path.glob("code.interrupted*/*.txt")}
-    assert found == {"mine0.txt", "mine1.txt"}
 
 
 @pytest.mark.parametrize("row", ['{"usd": "x"}', '{"kind": 1}', "[]", '{"thread": ["a"], "run": 1}'])

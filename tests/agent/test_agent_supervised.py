@@ -14,7 +14,7 @@ from unittest.mock import patch
 import pytest
 
 from phases.agent.implement import implement_plan
-from phases.agent.kernel_setting import RULES
+from phases.agent.session import RULES
 from phases.llm import journal
 from phases.llm.model import Reply, Request
 from phases.sandbox.box import NONE
@@ -171,21 +171,15 @@ def test_a_healthy_run_is_never_touched(mode: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_without_supervision_nothing_of_it_is_written_or_said(tmp_path: Path) -> None:
-    model = says(*healthy())
-    supervised(tmp_path, model, "off")
-    assert not (tmp_path / "kernel").exists()
-    assert not (tmp_path / "kernel-report.json").exists()
-
-
-@pytest.mark.slow
-def test_what_is_asked_of_a_healthy_model_is_the_same_with_and_without_supervision(tmp_path: Path) -> None:
-    watched, alone = says(*healthy()), says(*healthy())
-    supervised(tmp_path / "one", watched)
-    supervised(tmp_path / "two", alone, "off")
-    asked = [[said(request).replace(f"/{name}/", "/") for request in model.requests]
-             for name, model in (("one", watched), ("two", alone))]  # fmt: skip
+def test_without_supervision_nothing_of_it_is_written_and_a_healthy_model_is_asked_the_same(tmp_path: Path) -> None:
+    asked = []
+    for mode in ("adaptive", "off"):
+        model = says(*healthy())
+        supervised(tmp_path / mode, model, mode)
+        asked.append([said(request).replace(f"/{mode}/", "/") for request in model.requests])
     assert asked[0] == asked[1]
+    assert not (tmp_path / "off" / "kernel").exists()
+    assert not (tmp_path / "off" / "kernel-report.json").exists()
 
 
 @pytest.mark.slow
@@ -208,46 +202,35 @@ def test_files_that_frame_a_package_are_no_work_outside_of_the_plan(tmp_path: Pa
 # led out of a loop
 
 
-def test_a_run_that_loops_on_a_failing_test_is_taken_over_led_by_a_graph_of_what_is_there_and_handed_back(
-    tmp_path: Path,
-) -> None:
-    model = Scripted(looping(helped=True))
-    made = supervised(tmp_path, model)
-    assert (made["stop_reason"], made["missing"]) == ("accepted", [])
-    told = report(tmp_path)
-    assert (told["takeovers"], told["handoffs"], told["stopReason"]) == (1, 1, "model_done")
-    assert told["phaseRounds"]["free"] > 0 < told["phaseRounds"]["cooldown"]
-    log = "\n".join(events(tmp_path))
-    assert "recover hint:" in log
-    assert "recover template_graph:2/5" in log
-    assert log.index("template_graph") < log.index("handoff_pending") < log.index("handoff handoff\n")
-    graph = json.loads((tmp_path / "kernel" / "task-graph.json").read_text())
-    assert CONTRACTS.breach(CONTRACTS.schema("task-graph.json"), graph) is None
-    done = [node["type"] for node in graph["nodes"].values() if node["status"] == "done"]
-    assert done[:2] == ["inspect", "search"]
-    assert again(tmp_path) == []
-
-
-@pytest.mark.slow
-def test_a_takeover_is_told_once_stays_before_the_model_while_it_is_led_and_goes_with_the_handback(
-    tmp_path: Path,
-) -> None:
-    model = Scripted(looping(helped=True))
-    supervised(tmp_path, model)
-    shown = [said(request).count(_LEADS) for request in model.requests]
-    assert set(shown) == {0, 1}
-    first, last = shown.index(1), len(shown) - 1 - shown[::-1].index(1)
-    assert all(shown[first : last + 1])
-    assert last < len(shown) - 1
-    assert any(HANDED_BACK in said(request) for request in model.requests[last + 1 :])
-
-
 @pytest.fixture(scope="module")
 def uncut(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scripted, Path]:
     """A run that is led out of its loop, and nobody cuts off; with its folder."""
     straight, folder = Scripted(looping(helped=True)), tmp_path_factory.mktemp("uncut")
-    supervised(folder, straight)
+    made = supervised(folder, straight)
+    assert (made["stop_reason"], made["missing"]) == ("accepted", [])
     return straight, folder
+
+
+def test_a_run_that_loops_on_a_failing_test_is_taken_over_led_by_a_graph_of_what_is_there_and_handed_back(
+    uncut: tuple[Scripted, Path],
+) -> None:
+    model, folder = uncut
+    told = report(folder)
+    assert (told["takeovers"], told["handoffs"], told["stopReason"]) == (1, 1, "model_done")
+    assert told["phaseRounds"]["free"] > 0 < told["phaseRounds"]["cooldown"]
+    log = "\n".join(events(folder))
+    assert "recover hint:" in log
+    assert "recover template_graph:2/5" in log
+    assert log.index("template_graph") < log.index("handoff_pending") < log.index("handoff handoff\n")
+    graph = json.loads((folder / "kernel" / "task-graph.json").read_text())
+    assert CONTRACTS.breach(CONTRACTS.schema("task-graph.json"), graph) is None
+    done = [node["type"] for node in graph["nodes"].values() if node["status"] == "done"]
+    assert done[:2] == ["inspect", "search"]
+    shown = [said(request).count(_LEADS) for request in model.requests]
+    first, last = shown.index(1), len(shown) - 1 - shown[::-1].index(1)
+    assert shown == [0] * first + [1] * (last + 1 - first) + [0] * (len(shown) - 1 - last), "once, and while it is led"
+    assert any(HANDED_BACK in said(request) for request in model.requests[last + 1 :])
+    assert again(folder) == []
 
 
 @pytest.mark.slow
@@ -285,17 +268,6 @@ def test_the_user_may_ask_for_a_takeover_and_gets_one(tmp_path: Path) -> None:
     assert sum("recover user_force_takeover" in line for line in events(tmp_path)) == 1
     assert not (tmp_path / "kernel" / "take-over").exists()
     assert any(_LEADS in said(request) for request in model.requests)
-    assert again(tmp_path) == []
-
-
-@pytest.mark.slow
-def test_the_mode_may_be_changed_when_a_run_is_gone_on_with(tmp_path: Path) -> None:
-    with pytest.raises(PhaseError, match="cut"):
-        supervised(tmp_path, says(*healthy()[:3], Reply("fatal", detail="cut")), "off")
-    supervised(tmp_path, says(*healthy()), "strict")
-    told = report(tmp_path)
-    assert (told["mode"], told["interventions"]["blocks"]) == ("strict", 0)
-    assert any("task_graph_init" in line for line in events(tmp_path))
     assert again(tmp_path) == []
 
 
@@ -384,13 +356,29 @@ def test_a_mistake_in_the_kernel_stops_no_run(tmp_path: Path, monkeypatch: pytes
         assert any("kernel_error" in line for line in events(tmp_path / name))
 
 
-def test_the_same_list_again_and_again_ends_and_is_not_paid_for_for_ever(tmp_path: Path) -> None:
-    todos = [{"content": "all", "status": "in_progress"}]
-    for mode in ("off", "adaptive", "strict"):
-        model = Scripted(lambda request: call("TodoWrite", {"todos": todos}))
+def lists(request: Request) -> Reply:
+    return call("TodoWrite", {"todos": [{"content": "all", "status": "in_progress"}]})
+
+
+def reads(request: Request) -> Reply:
+    return written()[request.turn - 1] if request.turn <= 5 else call("Grep", pattern=f"word{request.turn}")
+
+
+@pytest.mark.parametrize(
+    ("reply", "modes", "most"),
+    [
+        (lists, ("off", "adaptive", "strict"), 30),
+        pytest.param(reads, ("adaptive", "strict"), 79, marks=pytest.mark.slow),
+    ],
+)
+def test_the_same_list_or_reading_for_ever_ends_and_is_not_paid_for_for_ever(
+    reply: Callable[[Request], Reply], modes: tuple[str, ...], most: int, tmp_path: Path
+) -> None:
+    for mode in modes:
+        model = Scripted(reply)
         with pytest.raises(Paused, match="supervision stopped") if mode != "off" else nullcontext():
             supervised(tmp_path / mode, model, mode)
-        assert model.asked <= 30
+        assert model.asked <= most
 
 
 @pytest.mark.slow
@@ -419,25 +407,18 @@ def test_a_run_that_paused_for_time_is_on_record_and_computed_again_in_the_same_
     assert again(tmp_path) == []
 
 
-def test_a_checkpoint_of_before_is_not_held_against_a_run_that_went_on_without_supervision(tmp_path: Path) -> None:
-    with pytest.raises(Paused):
-        supervised(tmp_path, says(*healthy()), max_turns=6)
-    with pytest.raises(PhaseError, match="cut"):
-        supervised(tmp_path, says(*healthy()[:7], Reply("fatal", detail="cut")), "off")
-    assert again(tmp_path) == []
-
-
 @pytest.mark.slow
-def test_a_model_that_reads_for_ever_ends_in_every_mode(tmp_path: Path) -> None:
-    for mode in ("adaptive", "strict"):
-        model = Scripted(
-            lambda request: (
-                written()[request.turn - 1] if request.turn <= 5 else call("Grep", pattern=f"word{request.turn}")
-            )
-        )
-        with pytest.raises(Paused, match="supervision stopped"):
-            supervised(tmp_path / mode, model, mode)
-        assert model.asked < 80
+def test_the_mode_may_be_changed_whenever_a_run_is_gone_on_with(tmp_path: Path) -> None:
+    with pytest.raises(Paused):
+        supervised(tmp_path, says(*healthy()), max_turns=3)
+    with pytest.raises(PhaseError, match="cut"):
+        supervised(tmp_path, says(*healthy()[:5], Reply("fatal", detail="cut")), "off")
+    assert again(tmp_path) == []
+    supervised(tmp_path, says(*healthy()), "strict")
+    told = report(tmp_path)
+    assert (told["mode"], told["interventions"]["blocks"]) == ("strict", 0)
+    assert any("task_graph_init" in line for line in events(tmp_path))
+    assert again(tmp_path) == []
 
 
 # rules
@@ -448,22 +429,19 @@ def header(folder: Path) -> dict[str, Any]:
     return row
 
 
-@pytest.mark.parametrize("number", [RULES - 1, RULES + 1], ids=["earlier", "later"])
-def test_work_that_began_under_other_rules_is_refused_with_the_command_that_begins_it_anew(
-    number: int, tmp_path: Path
+def test_supervised_work_that_began_under_other_rules_is_refused_with_the_command_that_begins_it_anew(
+    tmp_path: Path,
 ) -> None:
-    supervised(tmp_path, says(*healthy()))
-    path = tmp_path / "journal.jsonl"
-    path.write_text(path.read_text().replace(f'"rules": {RULES}', f'"rules": {number}', 1))
-    told = rf"rules {number} of supervision.* rules {RULES}, .*: pipeline resume {tmp_path.name} --redo implement$"
-    with pytest.raises(PhaseError, match=told) as refused:
-        supervised(tmp_path, says(*healthy()))
-    assert refused.value.flag == "--redo implement"
-
-
-def test_rules_of_supervision_say_nothing_of_work_that_nobody_supervised(tmp_path: Path) -> None:
-    with pytest.raises(PhaseError, match="cut"):
-        supervised(tmp_path, says(*healthy()[:3], Reply("fatal", detail="cut")), "off")
-    path = tmp_path / "journal.jsonl"
-    path.write_text(path.read_text().replace(f'"rules": {RULES}', f'"rules": {RULES - 1}', 1))
-    assert supervised(tmp_path, says(*healthy()), "off")["stop_reason"] == "accepted"
+    for mode, number in (("adaptive", RULES - 1), ("adaptive", RULES + 1), ("off", RULES - 1)):
+        folder = tmp_path / f"{mode}{number}"
+        with pytest.raises(PhaseError, match="cut"):
+            supervised(folder, says(*healthy()[:3], Reply("fatal", detail="cut")), mode)
+        path = folder / "journal.jsonl"
+        path.write_text(path.read_text().replace(f'"rules": {RULES}', f'"rules": {number}', 1))
+        if mode == "off":
+            assert supervised(folder, says(*healthy()), mode)["stop_reason"] == "accepted"
+            continue
+        told = rf"rules {number} of supervision.* rules {RULES}, .*: pipeline resume {folder.name} --redo implement$"
+        with pytest.raises(PhaseError, match=told) as refused:
+            supervised(folder, says(*healthy()), mode)
+        assert refused.value.flag == "--redo implement"

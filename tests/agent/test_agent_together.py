@@ -7,7 +7,6 @@ import threading
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -47,13 +46,10 @@ class Together(Scripted):
         return {1: Reply("ok", "", (WRITE,)), 2: Reply("ok", "", self.calls)}.get(request.turn, Reply("ok", "done"))
 
 
-def rows_of(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
-
-
 def results_of(folder: Path) -> list[tuple[str, str]]:
-    rows = [row for row in rows_of(folder) if row["kind"] == "result" and row["key"]["turn"] == 2]
-    return [(row["key"]["call"], row["result"]["text"]) for row in rows]
+    rows = map(json.loads, (folder / "journal.jsonl").read_text().splitlines())
+    results = [row for row in rows if row["kind"] == "result" and row["key"]["turn"] == 2]
+    return [(row["key"]["call"], row["result"]["text"]) for row in results]
 
 
 def test_sub_agents_of_one_reply_ask_at_the_same_time_and_stand_in_the_journal_in_order(tmp_path: Path) -> None:
@@ -69,11 +65,15 @@ def test_sub_agents_of_one_reply_ask_at_the_same_time_and_stand_in_the_journal_i
     ]
 
 
-def test_what_is_written_between_them_keeps_them_apart(tmp_path: Path) -> None:
-    model = Together([task(1), WRITE, task(2)], 1)
-    carry_out(tmp_path / "task", model, small_plan("a.py"))
+@pytest.mark.parametrize(
+    "supervisor", ["off", "strict"], ids=["a file written between them", "a supervisor that may refuse"]
+)
+def test_what_must_come_between_them_keeps_them_apart(supervisor: str, tmp_path: Path) -> None:
+    calls = [task(1), *([WRITE] if supervisor == "off" else []), task(2)]
+    model = Together(calls, 1)
+    carry_out(tmp_path / "task", model, small_plan("a.py"), supervisor=supervisor)
     assert model.most == 1
-    assert [call for call, _ in results_of(tmp_path / "task")] == ["t1", "w", "t2"]
+    assert [call for call, _ in results_of(tmp_path / "task")] == [call.id for call in calls]
 
 
 def test_where_one_of_them_cannot_go_on_the_answers_of_the_others_are_not_paid_for_again(tmp_path: Path) -> None:
@@ -85,13 +85,6 @@ def test_where_one_of_them_cannot_go_on_the_answers_of_the_others_are_not_paid_f
     carry_out(tmp_path / "task", again, small_plan("a.py"))
     assert [request.thread for request in again.requests] == ["explore-2-1", "implement"]
     assert [text for _, text in results_of(tmp_path / "task")] == [f"of explore-2-{place}" for place in range(3)]
-
-
-def test_a_supervisor_that_may_keep_calls_back_is_asked_before_each_of_them(tmp_path: Path) -> None:
-    model = Together([task(1), task(2)], 1)
-    carry_out(tmp_path / "task", model, small_plan("a.py"), supervisor="strict")
-    assert model.most == 1
-    assert [call for call, _ in results_of(tmp_path / "task")] == ["t1", "t2"]
 
 
 def test_threads_do_all_of_the_work_and_no_more_at_once_than_they_may() -> None:

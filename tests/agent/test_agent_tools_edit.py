@@ -10,8 +10,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from phases.agent.tools.edit import EditError, Replacement, apply_replacement, text_before
-from phases.agent.tools.files import file_tools
+from phases.agent.tools.files import EditError, Replacement, apply_replacement, file_tools, text_before
 from phases.agent.tools.toolbox import Notes, Toolbox
 from phases.llm.model import ToolCall
 from phases.workspace.workspace import Workspace
@@ -106,26 +105,27 @@ def test_an_edit_that_was_made_is_known_by_what_its_author_saw(text: str, replac
 
 LINES = "import os\n\n\ndef wait(room):\n    return room\n"
 ORDINARY = [
-    pytest.param("import os", "import os\nimport sys", False, id="a line more"),
-    pytest.param("    return room\n", "", False, id="a line less"),
-    pytest.param("room", "hall", True, id="another name"),
-    pytest.param("wait", "await_it", False, id="a name that holds the old one"),
-    pytest.param("def wait(room):\n    return room", "def go():\n    pass", False, id="another function"),
+    Replacement("import os", "import os\nimport sys"),
+    Replacement("    return room\n", ""),
+    Replacement("room", "hall", everywhere=True),
+    Replacement("wait", "await_it"),
+    Replacement("def wait(room):\n    return room", "def go():\n    pass"),
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "everywhere"), ORDINARY)
-def test_an_ordinary_edit_is_known_by_its_text_alone(old: str, new: str, everywhere: bool) -> None:
-    replacement = Replacement(old, new, everywhere)
+@pytest.mark.parametrize("replacement", ORDINARY)
+def test_an_ordinary_edit_is_known_by_its_text_alone(replacement: Replacement) -> None:
     assert text_before(LINES, replacement, None) is None
     assert text_before(apply_replacement(LINES, replacement), replacement, None) is not None
 
 
-def test_an_edit_that_was_never_possible_stays_an_error_on_a_resume(tmp_path: Path) -> None:
+def test_on_a_resume_an_edit_that_was_never_possible_stays_an_error_and_a_write_is_made_again(tmp_path: Path) -> None:
     workspace = Workspace(str(tmp_path))
     workspace.write("a.txt", "one\n")
-    call = ToolCall("c1", "Edit", {"file_path": "a.txt", "old_string": "two", "new_string": "three"})
-    assert box_on(workspace, {}).answer(call, again=True) == box_on(workspace, {}).answer(call)
+    edit = ToolCall("c1", "Edit", {"file_path": "a.txt", "old_string": "two", "new_string": "three"})
+    for call in (edit, ToolCall("c1", "Write", {"file_path": "a.py", "content": "x = 1\n"})):
+        first = box_on(workspace, {}).answer(call)
+        assert box_on(workspace, {}).answer(call, again=True) == first
 
 
 @pytest.mark.slow
@@ -133,13 +133,6 @@ def test_a_long_file_does_not_hold_up_a_resume() -> None:
     text = "ab" * 500_000
     assert text_before(text, Replacement("c", "a"), "0" * 64) is not None
     assert text_before(text, Replacement("c", ""), None) is not None
-
-
-def test_a_write_that_may_have_been_made_is_made_again(tmp_path: Path) -> None:
-    workspace = Workspace(str(tmp_path))
-    call = ToolCall("c1", "Write", {"file_path": "a.py", "content": "x = 1\n"})
-    first = box_on(workspace, {}).answer(call)
-    assert box_on(workspace, {}).answer(call, again=True) == first
 
 
 @pytest.mark.parametrize(("text", "old"), [("aaa", "aa"), ("x\nx\nx\n", "x\nx\n"), ("ababa", "aba")])

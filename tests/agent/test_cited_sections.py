@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
-from phases.agent.cited_sections import cited_sections, split_paper
-from phases.agent.memory import Memory
+from phases.agent.memory import cited_sections, split_paper
 from phases.agent.tools.todos import todo_tool
 from phases.llm.model import Reply, Request, ToolCall, tokens_of
 from tests.agents import Scripted, carry_out, small_plan
@@ -45,6 +42,7 @@ def test_each_section_runs_to_the_next_heading_and_a_fence_holds_none() -> None:
     assert rule.text.startswith("### 2.1 The rule")
     assert rule.text.endswith("Algorithm 1: wait\n```")
     assert PAPER.splitlines()[rule.first - 1] == "### 2.1 The rule"
+    assert [split_paper(text) for text in ("", "no heading at all", "---\n---\n", "```\n## a")] == [[], [], [], []]
 
 
 def test_sections_are_found_by_number_title_and_appendix_and_the_most_cited_go_first() -> None:
@@ -58,11 +56,6 @@ def test_sections_are_found_by_number_title_and_appendix_and_the_most_cited_go_f
     assert [one.title for one in shown] == ["2.1 The rule"]
     assert [one.title for one in left_out] == ["1 Introduction", "A Data"]
     assert cited_sections(sections, [{}, {"source": None}], 10_000) == ([], [])
-
-
-@pytest.mark.parametrize("text", ["", "no heading at all", "---\n---\n", "```\n## a"])
-def test_a_paper_without_sections_has_none(text: str) -> None:
-    assert split_paper(text) == []
 
 
 def test_the_model_is_shown_what_the_file_at_hand_cites_and_the_machine(tmp_path: Path) -> None:
@@ -91,8 +84,3 @@ def test_the_list_of_todos_takes_less_than_a_third_of_what_is_said_of_the_tools(
     tool = todo_tool(tuple)
     assert len(json.dumps(tool.schema())) < 1_400 < len(json.dumps(tool.parameters))
     assert set(tool.schema()["parameters"]["properties"]) <= set(tool.parameters["properties"])
-
-
-def test_sections_make_way_before_turns_are_shortened() -> None:
-    steps = [name for name in vars(Memory) if name in ("_leave_out_results", "_leave_out_paper", "_shorten")]
-    assert steps == ["_leave_out_results", "_leave_out_paper", "_shorten"]

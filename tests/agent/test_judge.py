@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from phases.agent.given_code import GivenCode
 from phases.agent.judge import Judge
+from phases.agent.offline_model import GivenCode
 from phases.llm.ledger import Ledger
 from phases.llm.model import Reply, Request
 from phases.workspace.workspace import Workspace
@@ -141,47 +141,34 @@ def test_each_requirement_and_each_value_gets_one_verdict(tmp_path: Path) -> Non
     assert place.notes == []
 
 
-@pytest.mark.parametrize(
-    ("quote", "page", "owner"),
-    [
-        pytest.param("halves its input by a factor of 0.5", 1, "R2", id="words of its sentence"),
-        pytest.param("Halves its input,\nby a factor of 0.5", 1, "R2", id="other marks and breaks"),
-        pytest.param("The network halves its input by a factor of 0.5.", 1, "R2", id="its whole sentence"),
-        pytest.param("halves its input by a factor of 0.5", 2, "V1", id="the same words on another page"),
-        pytest.param("0.5", 1, "V1", id="too short to tell"),
-        pytest.param("", 0, "V1", id="nothing"),
-        pytest.param("The rate is 0.1 in all runs.", 1, "V1", id="a sentence of its own"),
-    ],
-)
-def test_a_value_is_judged_with_the_requirement_whose_sentence_states_it(
-    quote: str, page: int, owner: str, tmp_path: Path
-) -> None:
-    place = Place(tmp_path, values=[value("V1", quote, page)])
-    place.review()
-    assert ("V1" in asked_in(place.model.requests[-1])) == (owner == "V1")
-    described = {
-        row["id"]: row.get("values", []) for row in map(json.loads, parts_of(place.model.requests[0], "REQUIREMENT"))
-    }
-    assert sum(map(len, described.values())) == (owner == "R2")
+def test_a_value_is_judged_with_the_requirement_whose_sentence_states_it(tmp_path: Path) -> None:
+    for case, (quote, page, owner) in enumerate((
+        ("halves its input by a factor of 0.5", 1, "R2"),
+        ("Halves its input,\nby a factor of 0.5", 1, "R2"),
+        ("The network halves its input by a factor of 0.5.", 1, "R2"),
+        ("halves its input by a factor of 0.5", 2, "V1"),  # another page
+        ("0.5", 1, "V1"),  # too short to tell
+        ("", 0, "V1"),
+        ("The rate is 0.1 in all runs.", 1, "V1"),
+    )):  # fmt: skip
+        place = Place(tmp_path / f"{case}", values=[value("V1", quote, page)])
+        place.review()
+        assert ("V1" in asked_in(place.model.requests[-1])) == (owner == "V1"), case
+        rows = map(json.loads, parts_of(place.model.requests[0], "REQUIREMENT"))
+        assert sum(len(row.get("values", [])) for row in rows) == (owner == "R2"), case
 
 
-@pytest.mark.parametrize(
-    ("files", "shown"),
-    [
-        pytest.param([{"path": "model.py", "implements": ["R34"]}], "model.py", id="its planned file"),
-        pytest.param([{"path": "model.py"}, {"path": "none.py"}], "model.py", id="all code, where the plan names none"),
-        pytest.param(
-            [{"path": "none.py", "implements": ["R34"]}], "model.py", id="all code, where that file is not there"
-        ),
-    ],
-)
-def test_a_requirement_that_no_code_names_is_judged_on_the_code_that_is_there(
-    files: Sequence[Mapping[str, Any]], shown: str, tmp_path: Path
-) -> None:
-    request = Place(tmp_path, requirements=ROWS[3:], values=(), files=files).sent()
-    assert [text.partition("\n")[0] for text in parts_of(request, "CODE")] == [shown]
-    assert "def unnamed" in request
-    assert parts_of(request, "TESTS") == []
+def test_a_requirement_that_no_code_names_is_judged_on_its_planned_file_or_all_code(tmp_path: Path) -> None:
+    planned: list[list[dict[str, Any]]] = [
+        [{"path": "model.py", "implements": ["R34"]}],
+        [{"path": "model.py"}, {"path": "none.py"}],
+        [{"path": "none.py", "implements": ["R34"]}],
+    ]
+    for case, files in enumerate(planned):
+        request = Place(tmp_path / f"{case}", requirements=ROWS[3:], values=(), files=files).sent()
+        assert [text.partition("\n")[0] for text in parts_of(request, "CODE")] == ["model.py"]
+        assert "def unnamed" in request
+        assert parts_of(request, "TESTS") == []
 
 
 def test_no_line_of_code_or_test_is_sent_twice(tmp_path: Path) -> None:
@@ -195,15 +182,17 @@ def test_no_line_of_code_or_test_is_sent_twice(tmp_path: Path) -> None:
         assert [line[7:] for line in lines] == [CODE[path].split("\n")[number - 1] for number in numbers]
 
 
-def test_lines_between_two_places_are_marked_as_left_out(tmp_path: Path) -> None:
-    rows = [requirement("R2", "x"), requirement("R5", "y")]
-    place = Place(tmp_path, requirements=rows, values=())
-    far = "\n".join(
-        ["def one():", '    """R2"""', "    return 1", *["X = 1"] * 20000, "def two():", '    """R5"""', ""]
-    )
-    (tmp_path / "code" / "model.py").write_text(far)
+def test_lines_between_two_places_and_after_eight_hundred_of_one_are_marked_as_left_out(tmp_path: Path) -> None:
+    far = ["def one():", '    """R2"""', "    return 1", *["X = 1"] * 20000, "def two():", '    """R5"""', ""]
+    place = Place(tmp_path / "far", requirements=[requirement("R2", "x"), requirement("R5", "y")], values=())
+    place.workspace.write("model.py", "\n".join(far))
     [code] = parts_of(place.sent(), "CODE")
     assert (code.count("    …\n"), code.count("X = 1")) == (1, 0)
+    place = Place(tmp_path / "long", requirements=[requirement("R2", "x")], values=())
+    place.workspace.write("model.py", 'def one():\n    """R2"""\n' + "    x = 1\n" * 1000)
+    [code] = parts_of(place.sent(), "CODE")
+    assert len(code.splitlines()) == 1 + 800 + 1
+    assert code.endswith("\n    … 202 more lines")
 
 
 # What it is sent of the paper
@@ -218,30 +207,21 @@ ENDS = "It is implemented as a learnable linear transformation:"
 EQUATION = "$$ y = W x \\tag{5} $$"
 
 
-@pytest.mark.parametrize(
-    ("pages", "said", "page"),
-    [
-        pytest.param([f"{FILLER}\n{ENDS}", f"{EQUATION}\n{FILLER}"], ENDS, 1, id="a quote at the end of its page"),
-        pytest.param([f"{FILLER}\n{ENDS}\n[^1]: A note.", f"{EQUATION}\n{FILLER}"], ENDS, 1, id="a note below it"),
-        pytest.param(
-            [f"It follows equation (5).\n{FILLER}", f"{FILLER}\n{EQUATION}"], "It follows equation (5).", 1, id="after"
-        ),
-        pytest.param(
-            [f"{EQUATION}\n{FILLER}", f"{FILLER}", f"{FILLER} It is Eq. 5."], "It is Eq. 5.", 3, id="pages before"
-        ),
-        pytest.param(
-            [f"It joins Eqs. (2) and (5).\n{FILLER}", f"{FILLER}\nw = y (5)\n{FILLER}"],
-            "It joins Eqs. (2) and (5).",
-            1,
-            id="one of two, printed with its number alone",
-        ),
-        pytest.param([f"{FILLER}\n{ENDS}\n{EQUATION}", "End."], ENDS, 1, id="deep in a page that is long"),
-        pytest.param([f"{FILLER}\n{ENDS}\n{EQUATION}"], ENDS, 7, id="not on the page that the plan names"),
-    ],
-)
-def test_the_equation_of_a_requirement_is_sent_wherever_it_stands(
-    pages: Sequence[str], said: str, page: int, tmp_path: Path
-) -> None:
+EQUATIONS: dict[str, tuple[list[str], str, int]] = {
+    "a quote at the end of its page": ([f"{FILLER}\n{ENDS}", f"{EQUATION}\n{FILLER}"], ENDS, 1),
+    "a note below it": ([f"{FILLER}\n{ENDS}\n[^1]: A note.", f"{EQUATION}\n{FILLER}"], ENDS, 1),
+    "after": ([f"It follows equation (5).\n{FILLER}", f"{FILLER}\n{EQUATION}"], "It follows equation (5).", 1),
+    "pages before": ([f"{EQUATION}\n{FILLER}", f"{FILLER}", f"{FILLER} It is Eq. 5."], "It is Eq. 5.", 3),
+    "one of two, printed with its number alone":
+        ([f"It joins Eqs. (2) and (5).\n{FILLER}", f"{FILLER}\nw = y (5)\n{FILLER}"], "It joins Eqs. (2) and (5).", 1),
+    "deep in a page that is long": ([f"{FILLER}\n{ENDS}\n{EQUATION}", "End."], ENDS, 1),
+    "not on the page that the plan names": ([f"{FILLER}\n{ENDS}\n{EQUATION}"], ENDS, 7),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", EQUATIONS)
+def test_the_equation_of_a_requirement_is_sent_wherever_it_stands(case: str, tmp_path: Path) -> None:
+    pages, said, page = EQUATIONS[case]
     request = Place(tmp_path, paper=paper_of(*pages), requirements=[requirement("R2", said, page)], values=()).sent()
     sent = "".join(parts_of(request, "PAGES? [0-9]"))
     assert said in sent
@@ -249,27 +229,18 @@ def test_the_equation_of_a_requirement_is_sent_wherever_it_stands(
     assert len(sent) < 15_000
 
 
-def test_each_part_of_the_paper_is_sent_once_and_what_the_reader_noted_never(tmp_path: Path) -> None:
-    request = Place(tmp_path).sent()
-    assert len(parts_of(request, "PAGE")) == 1
-    assert "note of the reader" not in request
-    assert "secret" not in request
-
-
-def test_an_assumption_of_the_plan_is_sent_as_one_and_without_a_page(tmp_path: Path) -> None:
+def test_each_part_of_the_paper_is_sent_once_notes_of_the_reader_never_and_no_page_for_an_assumption(
+    tmp_path: Path,
+) -> None:
+    request = Place(tmp_path / "cited").sent()
+    assert (len(parts_of(request, "PAGE")), "note of the reader" in request, "secret" in request) == (1, False, False)
     row = {**requirement("R2", "Assume ReLU.", 0, ""), "status": "missing"}
-    request = Place(tmp_path, requirements=[row], values=()).sent()
+    request = Place(tmp_path / "assumed", requirements=[row], values=()).sent()
     assert json.loads(parts_of(request, "REQUIREMENT")[0])["status"] == "missing"
     assert parts_of(request, "PAGE") == []
 
 
 # What becomes of its replies
-
-
-def test_verdicts_that_were_not_asked_for_are_reported_and_not_used(tmp_path: Path) -> None:
-    place = Place(tmp_path, lambda names: [*meets(names), says("R99", "differs"), says("V1", "differs")])
-    assert {said["verdict"] for said in place.review().values()} == {"meets"}
-    assert place.notes == ["tiny also judged R99, V1, unasked: those verdicts are not used"]
 
 
 @pytest.mark.parametrize(
@@ -292,10 +263,13 @@ def test_what_a_reply_lacks_is_asked_for_again_and_then_reported(bad: Answer, lo
     assert (len(mended.model.requests), mended.notes) == (2, [])
 
 
-def test_the_same_verdict_twice_is_one_verdict(tmp_path: Path) -> None:
-    place = Place(tmp_path, lambda names: [*meets(names), *meets(names)])
-    assert len(place.review()) == len([*ROWS, *VALUES])
-    assert (len(place.model.requests), place.notes) == (1, [])
+def test_verdicts_given_twice_are_one_and_those_not_asked_for_are_reported_and_not_used(tmp_path: Path) -> None:
+    twice = [says("R99", "differs"), says("V1", "differs")]
+    place = Place(tmp_path, lambda names: [*meets(names), *meets(names), *twice])
+    judged = place.review()
+    assert (len(judged), {said["verdict"] for said in judged.values()}) == (len([*ROWS, *VALUES]), {"meets"})
+    assert len(place.model.requests) == 1
+    assert place.notes == ["tiny also judged R99, V1, unasked: those verdicts are not used"]
 
 
 def test_a_verdict_is_noted_with_who_gave_it_and_a_value_is_met_with_its_requirement(tmp_path: Path) -> None:
@@ -333,15 +307,9 @@ def test_the_words_of_the_user_and_what_the_commands_of_the_readme_did_are_in_th
 
 @pytest.mark.parametrize(
     ("changed", "again"),
-    [
-        pytest.param("", [], id="nothing"),
-        pytest.param("model.py", ["R1, R2, R3"], id="one file of two"),
-        pytest.param("other.py", ["R5"], id="the other one"),
-        pytest.param("tests/test_model.py", [], id="the tests of one"),
-        pytest.param("notes.md", [], id="a file that is not reviewed"),
-        pytest.param("README.md", ["DELIVERY"], id="what the user reads"),
-    ],
-)
+    [("", []), ("model.py", ["R1, R2, R3"]), ("other.py", ["R5"]), ("tests/test_model.py", []), ("notes.md", []),
+     ("README.md", ["DELIVERY"])],
+)  # fmt: skip
 def test_a_run_that_goes_on_asks_about_what_changed_and_pays_for_nothing_else(
     changed: str, again: list[str], tmp_path: Path
 ) -> None:
@@ -377,14 +345,6 @@ def test_what_another_model_answered_is_not_taken_for_its_own(tmp_path: Path) ->
     other.model.name = "other"
     assert {row["by"] for row in other.review().values()} == {"other"}
     assert len(other.model.requests) == 1
-
-
-def test_of_a_long_place_the_first_eight_hundred_lines_are_sent_and_the_cut_is_marked(tmp_path: Path) -> None:
-    place = Place(tmp_path, requirements=[requirement("R2", "x")], values=())
-    (tmp_path / "code" / "model.py").write_text('def one():\n    """R2"""\n' + "    x = 1\n" * 1000)
-    [code] = parts_of(place.sent(), "CODE")
-    assert len(code.splitlines()) == 1 + 800 + 1
-    assert code.endswith("\n    … 202 more lines")
 
 
 # How much of the code it is sent at once

@@ -44,12 +44,7 @@ def test_a_file_that_cannot_be_written_stops_nothing_is_told_once_and_fails_the_
     again = opened()
     for write in WRITES.values():
         write(again)
+    again.request_is_met()  # one that somebody took away
     again.settle()
     text = (tmp_path / name).read_text()
     assert json.loads(text if text.startswith("{\n") else text.splitlines()[0])
-
-
-def test_a_request_that_somebody_took_away_is_met(tmp_path: Path) -> None:
-    files = KernelFiles(str(tmp_path / "kernel"), str(tmp_path / "report.json"), lambda: None, lambda text: None)
-    files.request_is_met()
-    files.settle()

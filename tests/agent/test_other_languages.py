@@ -7,14 +7,14 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
-from phases.llm.model import Reply, reply_to_json
+from phases.llm.model import Reply
 from phases.planning.rules.plan import language_of
 from phases.sandbox.commands import kind_of_sandbox
-from tests.agents import small_plan, write
+from tests.agents import small_plan, write, write_recording
 from tests.papers import Command
 
 
@@ -25,26 +25,15 @@ class Example(NamedTuple):
     files: Mapping[str, str]
 
 
-_RLE = "// R1: a run of a letter becomes its length and the letter.\n"
+_R1 = "// R1: a number is doubled.\n"
 _CPP = {
-    "rle.hpp": f"{_RLE}#pragma once\n#include <string>\nstd::string encode(const std::string& text);\n",
-    "rle.cpp": """\
-#include "rle.hpp"
-// R1
-std::string encode(const std::string& text) {
-    std::string out;
-    for (std::size_t start = 0, end; start < text.size(); start = end) {
-        for (end = start; end < text.size() && text[end] == text[start]; ++end) {}
-        out += std::to_string(end - start) + text[start];
-    }
-    return out;
-}
-""",
-    "test_rle.cpp": """\
-#include "rle.hpp"
+    "double.hpp": f"{_R1}int twice(int number);\n",
+    "double.cpp": '#include "double.hpp"\n// R1\nint twice(int number) { return 2 * number; }\n',
+    "test_double.cpp": """\
+#include "double.hpp"
 #include <cstdio>
 int main() {
-    int failed = (encode("aaab") != "3a1b") + (encode("") != "");
+    int failed = (twice(4) != 8) + (twice(0) != 0);
     std::printf("%d passed, %d failed\\n", 2 - failed, failed);
     return failed != 0;
 }
@@ -56,15 +45,14 @@ EXAMPLES = {
         ("node",),
         "node --test",
         {
-            "package.json": '{"name": "rle", "version": "1.0.0", "type": "module", "scripts": {"test": "node --test"}}\n',
-            "rle.js": _RLE
-            + "export const encode = (text) => text.replace(/(.)\\1*/gs, (run) => run.length + run[0]);\n",
-            "test/rle.test.js": """\
+            "package.json": '{"name": "double", "version": "1.0.0", "type": "module", "scripts": {"test": "node --test"}}\n',
+            "double.js": f"{_R1}export const twice = (number) => 2 * number;\n",
+            "test/double.test.js": """\
 import assert from "node:assert";
 import test from "node:test";
-import { encode } from "../rle.js";
-test("a run becomes its length", () => assert.equal(encode("aaab"), "3a1b"));
-test("nothing stays nothing", () => assert.equal(encode(""), ""));
+import { twice } from "../double.js";
+test("a number is doubled", () => assert.equal(twice(4), 8));
+test("nothing stays nothing", () => assert.equal(twice(0), 0));
 """,
         },
     ),
@@ -73,7 +61,7 @@ test("nothing stays nothing", () => assert.equal(encode(""), ""));
         ("g++", "make"),
         "make test",
         {
-            "Makefile": "test: test_rle\n\t./test_rle\ntest_rle: rle.cpp test_rle.cpp rle.hpp\n\tg++ -o $@ $(filter %.cpp,$^)\n",
+            "Makefile": "test: t\n\t./t\nt: double.cpp test_double.cpp double.hpp\n\tg++ -o $@ $(filter %.cpp,$^)\n",
             **_CPP,
         },
     ),
@@ -84,11 +72,11 @@ test("nothing stays nothing", () => assert.equal(encode(""), ""));
         {
             "CMakeLists.txt": """\
 cmake_minimum_required(VERSION 3.10)
-project(rle CXX)
+project(double CXX)
 enable_testing()
-add_executable(test_rle rle.cpp test_rle.cpp)
-add_test(NAME runs COMMAND test_rle)
-add_test(NAME again COMMAND test_rle)
+add_executable(test_double double.cpp test_double.cpp)
+add_test(NAME runs COMMAND test_double)
+add_test(NAME again COMMAND test_double)
 """,
             **_CPP,
         },
@@ -96,26 +84,14 @@ add_test(NAME again COMMAND test_rle)
     "javac": Example(
         "Java",
         ("javac", "java"),
-        "javac -d out Rle.java RleTest.java && java -cp out RleTest",
+        "javac -d out Double.java DoubleTest.java && java -cp out DoubleTest",
         {
-            "Rle.java": """\
-/** R1: a run of a letter becomes its length and the letter. */
-public class Rle {
-    public static String encode(String text) {
-        StringBuilder out = new StringBuilder();
-        for (int start = 0, end; start < text.length(); start = end) {
-            for (end = start; end < text.length() && text.charAt(end) == text.charAt(start); end++) {}
-            out.append(end - start).append(text.charAt(start));
-        }
-        return out.toString();
-    }
-}
-""",
-            "RleTest.java": """\
-public class RleTest {
+            "Double.java": f"{_R1}class Double {{ static int twice(int number) {{ return 2 * number; }} }}\n",
+            "DoubleTest.java": """\
+public class DoubleTest {
     public static void main(String[] arguments) {
-        System.out.println((Rle.encode("aaab").equals("3a1b") ? "ok" : "not ok") + " 1 - a run becomes its length");
-        System.out.println((Rle.encode("").isEmpty() ? "ok" : "not ok") + " 2 - nothing stays nothing");
+        System.out.println((Double.twice(4) == 8 ? "ok" : "not ok") + " 1 - a number is doubled");
+        System.out.println((Double.twice(0) == 0 ? "ok" : "not ok") + " 2 - nothing stays nothing");
         System.out.println("1..2");
     }
 }
@@ -127,20 +103,10 @@ public class RleTest {
         ("cargo",),
         "cargo test --offline",
         {
-            "Cargo.toml": '[package]\nname = "rle"\nversion = "0.1.0"\nedition = "2021"\n',
-            "src/lib.rs": _RLE
-            + """\
-pub fn encode(text: &str) -> String {
-    let letters: Vec<char> = text.chars().collect();
-    letters.chunk_by(|a, b| a == b).map(|run| format!("{}{}", run.len(), run[0])).collect()
-}
-""",
-            "tests/encode.rs": """\
-#[test]
-fn a_run_becomes_its_length() { assert_eq!(rle::encode("aaab"), "3a1b"); }
-#[test]
-fn nothing_stays_nothing() { assert_eq!(rle::encode(""), ""); }
-""",
+            "Cargo.toml": '[package]\nname = "double"\nversion = "0.1.0"\nedition = "2021"\n',
+            "src/lib.rs": f"{_R1}pub fn twice(number: i32) -> i32 {{ 2 * number }}\n",
+            "tests/twice.rs": "#[test]\nfn four() { assert_eq!(double::twice(4), 8); }\n"
+            "#[test]\nfn zero() { assert_eq!(double::twice(0), 0); }\n",
         },
     ),
     "go": Example(
@@ -148,34 +114,16 @@ fn nothing_stays_nothing() { assert_eq!(rle::encode(""), ""); }
         ("go",),
         "go test ./...",
         {
-            "go.mod": "module rle\n\ngo 1.21\n",
-            "rle.go": """\
-package rle
-
-import "strconv"
-
-// Encode meets R1: a run of a letter becomes its length and the letter.
-func Encode(text string) string {
-	out := ""
-	for start := 0; start < len(text); {
-		end := start
-		for end < len(text) && text[end] == text[start] {
-			end++
-		}
-		out += strconv.Itoa(end-start) + text[start:start+1]
-		start = end
-	}
-	return out
-}
-""",
-            "rle_test.go": """\
-package rle
+            "go.mod": "module double\n\ngo 1.21\n",
+            "double.go": f"package double\n\n{_R1}func Twice(number int) int {{ return 2 * number }}\n",
+            "double_test.go": """\
+package double
 
 import "testing"
 
-func TestEncode(t *testing.T) {
-	if Encode("aaab") != "3a1b" || Encode("") != "" {
-		t.Fatal(Encode("aaab"))
+func TestTwice(t *testing.T) {
+	if Twice(4) != 8 || Twice(0) != 0 {
+		t.Fatal(Twice(4))
 	}
 }
 """,
@@ -186,18 +134,13 @@ func TestEncode(t *testing.T) {
         ("julia",),
         "julia test/runtests.jl",
         {
-            "src/Rle.jl": """\
-module Rle
-"R1: a run of a letter becomes its length and the letter."
-encode(text) = replace(text, r"(.)\\1*"s => run -> string(length(run), run[1]))
-end
-""",
+            "src/Double.jl": 'module Double\n"R1: a number is doubled."\ntwice(number) = 2 * number\nend\n',
             "test/runtests.jl": """\
 using Test
-include("../src/Rle.jl")
-@testset "encode" begin
-    @test Rle.encode("aaab") == "3a1b"
-    @test Rle.encode("") == ""
+include("../src/Double.jl")
+@testset "twice" begin
+    @test Double.twice(4) == 8
+    @test Double.twice(0) == 0
 end
 """,
         },
@@ -205,36 +148,18 @@ end
 }
 
 
-def plan_of(example: Example, request: str) -> dict[str, Any]:
-    source = {"section": None, "page": 1, "quote": request.partition(".")[0]}
-    row = {"id": "R1", "kind": "algorithm", "text": "A run of a letter becomes its length and the letter."}
-    plan = small_plan("README.md", *example.files, verify=(example.check,))
-    files = [{**file, "implements": ["R1"] * ("rle." in file["path"].lower())} for file in plan["file_structure"]]
-    return {
-        **plan,
-        "language": example.language,
-        "requirements": [{**row, "source": source, "status": "inferred"}],
-        "file_structure": files,
-        "environment_setup": {"packages": [], "tools": list(example.tools)},
-    }
-
-
 def record(folder: Path, example: Example, request: str) -> Path:
     """Write the replies of a planner and of an implementer that writes all files in one turn."""
-    files = {"README.md": "# Run lengths\n", **example.files}
+    files = {"README.md": "# Doubles\n", **example.files}
+    source = {"section": None, "page": 1, "quote": request.partition(".")[0]}
+    row = {"id": "R1", "kind": "algorithm", "text": "A number is doubled.", "source": source, "status": "inferred"}
+    plan = small_plan(*files, verify=(example.check,))
+    planned = [{**file, "implements": ["R1"] * ("double." in file["path"].lower())} for file in plan["file_structure"]]
+    tools = {"packages": [], "tools": list(example.tools)}
+    more = {"language": example.language, "requirements": [row], "file_structure": planned, "environment_setup": tools}
     calls = [write(path, text, f"w{number}").calls[0] for number, (path, text) in enumerate(files.items())]
-    threads = {
-        "plan": [Reply("ok", json.dumps(plan_of(example, request)))],
-        "implement": [Reply("ok", "", tuple(calls)), Reply("ok", "done"), Reply("ok", "done")],
-    }
-    rows = [
-        {"kind": "reply", "key": {"thread": thread, "turn": turn}, "result": reply_to_json(reply)}
-        for thread, replies in threads.items()
-        for turn, reply in enumerate(replies, 1)
-    ]
-    path = folder / "replies.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+    implement = [Reply("ok", "", tuple(calls)), Reply("ok", "done"), Reply("ok", "done")]
+    return write_recording(folder, {"plan": [Reply("ok", json.dumps({**plan, **more}))], "implement": implement})
 
 
 def find_toolchain(tool: str) -> list[str]:
@@ -255,7 +180,7 @@ def test_a_request_in_another_language_is_written_and_its_own_tests_are_run_and_
     example = EXAMPLES[name]
     if absent := [tool for tool in example.tools if shutil.which(tool) is None]:
         pytest.skip(f"{', '.join(absent)} is not on this machine")
-    request = f"Write a run-length coder in {example.language}. It must take any text."
+    request = f"Write a program that doubles numbers in {example.language}. It must take any number."
     command = Command(tmp_path)
     recording = record(tmp_path, example, request)
     ended = command(
@@ -283,9 +208,8 @@ def test_without_a_model_a_request_in_another_language_ends_incomplete_and_says_
     assert not (command.task("t") / "generate_code").exists()
 
 
-@pytest.mark.parametrize(
-    ("request_text", "language"),
-    [
+def test_the_language_of_a_request_is_the_one_that_it_names() -> None:
+    for request, language in (
         ("Build a web page in JavaScript that counts words.", "JavaScript"),
         ("Make me a small responsive web page with a clock", "JavaScript"),
         ("Write a script that downloads web pages", "Python"),
@@ -297,7 +221,5 @@ def test_without_a_model_a_request_in_another_language_ends_incomplete_and_says_
         ("用Rust实现一个队列", "Rust"),
         ("Compute the mean in R^2", "Python"),
         ("Build a queue that keeps its items on the disk.", "Python"),
-    ],
-)
-def test_the_language_of_a_request_is_the_one_that_it_names(request_text: str, language: str) -> None:
-    assert language_of(request_text) == language
+    ):
+        assert language_of(request) == language, request

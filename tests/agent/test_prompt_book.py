@@ -16,9 +16,8 @@ from typing import Any
 import pytest
 
 from phases.agent import explore, prompt, review_question
-from phases.agent.earlier_code import order_files
 from phases.agent.memory import Memory
-from phases.agent.session import Session
+from phases.agent.session import Session, order_files
 from phases.agent.tools.ask_user import ask_user_tool
 from phases.agent.tools.commands import bash_tool, job_tool
 from phases.agent.tools.files import file_tools

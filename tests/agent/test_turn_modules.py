@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from phases.agent.kernel_facts import FactExtractor
 from phases.agent.tools.toolbox import ToolKind
 from phases.supervision import enums
 from tests.agents import tool_kinds
@@ -75,35 +76,16 @@ def test_supervision_that_is_on_adds_its_adapter_and_what_looks_and_no_graph_is_
     on = turns_of("adaptive", tmp_path)
     added = {path for path in set(on["turns"][4]) - set(run["turns"][4]) if not path.startswith("phases/supervision/")}
     assert added <= {
-        "phases/agent/journal_facts.py",
+        "phases/agent/kernel_facts.py",
         "phases/agent/kernel_files.py",
         "phases/agent/supervisor_adapter.py",
     }
 
 
-def test_every_kind_of_tool_is_one_that_supervision_knows() -> None:
+def test_a_tool_names_its_own_kind_and_supervision_knows_each_kind_and_no_other() -> None:
+    kinds = {"Read": "READ", "SearchReference": "READ", "Write": "WRITE", "Edit": "WRITE", "Bash": "EXEC"}
+    kinds |= {"Task": "DELEGATE", "TodoWrite": "NEUTRAL", "AskUser": "NEUTRAL", "Job": "NEUTRAL"}
+    assert tool_kinds() == {**kinds, "Glob": "SEARCH", "Grep": "SEARCH"}
     assert {kind.value for kind in ToolKind} == {kind.value for kind in enums.ToolClass}
-
-
-@pytest.mark.parametrize(
-    "name", ["Read", "Glob", "Grep", "Write", "Edit", "Bash", "Task", "TodoWrite", "AskUser", "SearchReference"]
-)
-def test_a_tool_names_its_own_kind(name: str) -> None:
-    expected = {
-        "Read": "READ",
-        "SearchReference": "READ",
-        "Write": "WRITE",
-        "Edit": "WRITE",
-        "Bash": "EXEC",
-        "Task": "DELEGATE",
-        "TodoWrite": "NEUTRAL",
-        "AskUser": "NEUTRAL",
-    }
-    assert tool_kinds()[name] == expected.get(name, "SEARCH")
-
-
-def test_a_kind_that_supervision_does_not_know_stops_the_start_and_is_not_taken_for_a_search() -> None:
-    from phases.agent.journal_facts import FactExtractor
-
     with pytest.raises(ValueError, match="NEW"):
         FactExtractor([], {}, [], [], {"Paint": "NEW"})  # type: ignore[dict-item]

@@ -76,14 +76,14 @@ def test_a_list_is_read_as_people_write_them(tmp_path: Path) -> None:
 def test_a_line_that_names_nothing_is_told_by_its_number(tmp_path: Path, line: str) -> None:
     path = tmp_path / "blacklist.txt"
     path.write_text(f"a/b\n{line}\n")
-    with pytest.raises(UsageError, match=r"--blacklist .*blacklist\.txt, line 2: .* is no address"):
+    with pytest.raises(UsageError, match=r"--blacklist .*blacklist\.txt, line 2: .* is not an address"):
         read_blacklist(str(path))
 
 
 def test_a_file_that_is_no_text_or_is_not_there_is_told(tmp_path: Path) -> None:
     path = tmp_path / "blacklist.txt"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UsageError, match="no UTF-8 text"):
+    with pytest.raises(UsageError, match="not UTF-8 text"):
         read_blacklist(str(path))
     with pytest.raises(UsageError, match="No such file"):
         read_blacklist(str(tmp_path / "nowhere"))

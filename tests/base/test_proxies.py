@@ -77,7 +77,7 @@ def test_what_may_not_be_asked_is_not_asked_through_a_proxy_either(tmp_path: Pat
     with serving(says(PAPER)) as server, proxying(tmp_path, upstream=server.port) as proxy:
         for address in ("10.0.0.1", "169.254.169.254", "127.0.0.1", "fd00:ec2::254"):
             through = Through(tmp_path, {"HTTPS_PROXY": proxy.url}, (PUBLIC, address))
-            through.fails(f"http://{HOST}/a.pdf", "that is not asked")
+            through.fails(f"http://{HOST}/a.pdf", "that is not allowed")
         assert proxy.asked == []
 
 
@@ -100,7 +100,7 @@ def test_the_next_address_is_tried_where_the_proxy_does_not_get_to_one(tmp_path:
 
 
 REFUSALS = {
-    "403": ("refuses to lead to 8.8.8.8:443 (403)", "ask who runs it", "give the file"),
+    "403": ("refuses to lead to 8.8.8.8:443 (403)", "ask its administrator", "give the file"),
     "407": ("wants a name and password (407)", "export HTTPS_PROXY=http://NAME:PASSWORD@127.0.0.1:"),
     "silent": ("does not answer in time", "export HTTPS_PROXY="),
     "drips": ("does not answer in time",),
@@ -137,7 +137,7 @@ def test_a_proxy_that_opens_tls_is_named_until_its_certificate_is_trusted(
     own = (str(folder / "server.pem"), str(folder / "server.key"))
     with serving(says(PAPER)) as server, proxying(tmp_path, upstream=server.port, certificate=own) as proxy:
         through = Through(tmp_path, {"HTTPS_PROXY": proxy.url})
-        named = f"through the proxy 127.0.0.1:{proxy.port} (HTTPS_PROXY) is not good"
+        named = f"through the proxy 127.0.0.1:{proxy.port} (HTTPS_PROXY) is not valid"
         through.fails(f"https://{HOST}/a", named, "export SSL_CERT_FILE=FILE")
         assert not any(server.questions), "nothing is sent to whoever opened it"
         monkeypatch.setenv("SSL_CERT_FILE", certified.ca_file)
@@ -166,7 +166,7 @@ def test_what_is_on_the_blacklist_is_asked_of_no_proxy_either_where_an_answer_le
 def test_a_machine_without_a_name_server_says_so(tmp_path: Path) -> None:
     with proxying(tmp_path) as proxy:
         through = Through(tmp_path, {"HTTPS_PROXY": proxy.url})
-        through.fails("http://elsewhere.example/a", "cannot look the name up", "HTTPS_PROXY", "give the file")
+        through.fails("http://elsewhere.example/a", "cannot resolve the name", "HTTPS_PROXY", "give the file")
         assert proxy.asked == []
 
 

@@ -58,7 +58,7 @@ def begin_job(folder: Path) -> None:
 
 
 def parse_code(_: Path) -> None:
-    list(parse_files([("a", "python", b"x = 1\n")], expected=1))
+    list(parse_files([("a", "python", b"x = 1\n")]))
 
 
 def look_up(_: Path) -> None:
@@ -101,7 +101,7 @@ def test_every_thread_is_started_where_a_shortage_is_reported() -> None:
     strays = []
     for path in sorted([*ROOT.glob("pipeline/**/*.py"), *ROOT.glob("phases/**/*.py")]):
         name, text = path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
-        if name in ("pipeline/base/threads.py", "phases/sandbox/wheel_licences.py") or "hread" not in text:
+        if name == "pipeline/base/threads.py" or "hread" not in text:
             continue
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.With):

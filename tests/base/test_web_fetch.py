@@ -402,7 +402,7 @@ FAULTS = [
         sends(head("Transfer-Encoding: chunked") + b"zz\r\nab"), ("ended early",), True, id="a chunk of nonsense"
     ),
     pytest.param(
-        sends(head("Transfer-Encoding: gzip, chunked") + b"x"), ("gzip, chunked", "was not asked"), False, id="two codings"
+        sends(head("Transfer-Encoding: gzip, chunked") + b"x"), ("gzip, chunked", "was not requested"), False, id="two codings"
     ),
     pytest.param(resets(head("Content-Length: 9000") + b"x" * 8910), ("connection failed",), True, id="a reset at 99 %"),
     pytest.param(sends(), ("connection",), True, id="no answer at all"),
@@ -418,21 +418,21 @@ FAULTS = [
     pytest.param(says(BOMB, "Content-Encoding: gzip"), ("larger than",), False, id="a gzip bomb"),
     pytest.param(says(gzip.compress(BOMB), "Content-Encoding: gzip, gzip"), ("gzip, gzip",), False, id="a bomb twice packed"),
     pytest.param(says(gzip.compress(PAPER)[:-9], "Content-Encoding: gzip"), ("ended early",), True, id="gzip that is cut off"),
-    pytest.param(says(PAPER, "Content-Encoding: gzip"), ("packed wrongly",), False, id="gzip that is none"),
+    pytest.param(says(PAPER, "Content-Encoding: gzip"), ("encoded wrongly",), False, id="gzip that is none"),
     pytest.param(says(gzip.compress(PAPER) * 2, "Content-Encoding: gzip"), ("several parts",), False, id="gzip in two parts"),
-    pytest.param(says(PAPER, "Content-Encoding: br"), ("not asked for (br)",), False, id="a coding nobody asked for"),
+    pytest.param(says(PAPER, "Content-Encoding: br"), ("not requested (br)",), False, id="a coding nobody asked for"),
     pytest.param(says(PAPER, status="206 Partial Content"), ("only a part", "206"), False, id="a part of it"),
     pytest.param(says(b"", status="204 No Content"), ("answers 204",), False, id="no content"),
     pytest.param(says(b"", status="304 Not Modified"), ("answers 304",), False, id="not modified"),
     pytest.param(says(b"gone", status="404 Not Found"), ("is not there (404)", "check the address"), False, id="404"),
-    pytest.param(says(b"gone", status="410 Gone"), ("not there any more",), False, id="410"),
+    pytest.param(says(b"gone", status="410 Gone"), ("no longer there",), False, id="410"),
     pytest.param(says(b"no", status="401 Unauthorized"), ("wants a login",), False, id="401"),
     pytest.param(says(b"no", status="403 Forbidden"), ("to programs (403)", "with your browser"), False, id="403"),
     pytest.param(says(b"no", status="429 Too Many Requests"), ("too many requests (429)",), True, id="429"),
     pytest.param(says(b"no", status="500 Oops"), ("an internal error (500)",), True, id="500"),
     pytest.param(says(b"no", status="503 Later"), ("an internal error (503)", "try again later"), True, id="503"),
     pytest.param(says(b"no", status="418 Teapot"), ("answers 418",), False, id="any other status"),
-    pytest.param(redirects(""), ("redirects to no address",), False, id="a redirect without an address"),
+    pytest.param(redirects(""), ("redirect names no address",), False, id="a redirect without an address"),
 ]  # fmt: skip
 
 
@@ -533,7 +533,7 @@ def test_a_server_that_asks_for_patience_gets_it(patience: str, pauses: list[flo
 @pytest.mark.parametrize(("patience", "seconds"), [("31", 99), ("3600", 9999), ("20", 15)])
 def test_a_wait_that_is_too_long_is_told_and_not_made(patience: str, seconds: float, ground: Ground) -> None:
     with serving(says(b"", f"Retry-After: {patience}", status="503 Later")) as server:
-        ground.fails(server.base, f"asks for {patience} s", limits=DownloadLimits(1_000_000, seconds, 5))
+        ground.fails(server.base, f"asks to wait {patience} s", limits=DownloadLimits(1_000_000, seconds, 5))
     assert ground.pauses == []
 
 
@@ -672,8 +672,8 @@ HOPS = [
     pytest.param("http:///x", "has no host name", id="to no host"),
     pytest.param("http://" + "a" * 9000, "characters", id="to a very long one"),
     pytest.param("\tfile:///etc/passwd", "file: is not fetched", id="behind a tab"),
-    pytest.param("http://8.8.8.8/\x0b", "redirects to no address", id="with a control character"),
-    pytest.param("http://8.8.8.8/\r\n folded", "redirects to no address", id="over two lines"),
+    pytest.param("http://8.8.8.8/\x0b", "redirect names no address", id="with a control character"),
+    pytest.param("http://8.8.8.8/\r\n folded", "redirect names no address", id="over two lines"),
 ]
 
 
@@ -783,7 +783,7 @@ def test_a_secure_server_is_asked_by_its_name(ground: Ground, authority: Authori
 
 def test_a_certificate_nobody_vouches_for_is_refused(ground: Ground, authority: Authority) -> None:
     with serving(says(PAPER), context=authority.server) as server:
-        error = ground.fails(f"https://paper.example:{server.port}/", "certificate is not good", resolve=here)
+        error = ground.fails(f"https://paper.example:{server.port}/", "certificate is not valid", resolve=here)
     assert not error.transient
     assert server.questions == [], "something was asked before the certificate was checked"
 
@@ -792,7 +792,7 @@ def test_a_certificate_nobody_vouches_for_is_refused(ground: Ground, authority: 
 def test_a_certificate_for_another_name_is_refused(host: str, ground: Ground, authority: Authority) -> None:
     with serving(says(PAPER), context=authority.server) as server:
         url = f"https://{host}:{server.port}/"
-        ground.fails(url, "certificate is not good", resolve=here, ssl_context=authority.client)
+        ground.fails(url, "certificate is not valid", resolve=here, ssl_context=authority.client)
     assert server.questions == []
 
 
@@ -806,7 +806,7 @@ def test_a_server_that_is_not_secure_is_refused_where_it_should_be(ground: Groun
 
         thread = threading.Thread(target=shout)
         thread.start()
-        ground.fails(f"https://127.0.0.1:{listener.getsockname()[1]}/", "no safe connection is possible")
+        ground.fails(f"https://127.0.0.1:{listener.getsockname()[1]}/", "no secure connection is possible")
         thread.join()
 
 

@@ -69,7 +69,7 @@ def test_the_body_is_never_read(certified: Certificates) -> None:
     [
         (says(status="404 Not Found"), "it is not there (404); check the address"),
         (says(status="401 Unauthorized"), "it is private, or not there (401); check the address, or clone it by hand"),
-        (says(status="403 Forbidden"), "the server does not give it to programs (403); clone it by hand"),
+        (says(status="403 Forbidden"), "the server refuses it to programs (403); clone it by hand"),
         (says(status="451 No"), "the server may not give it (451)"),
         (says(status="500 Oh"), "the server has an internal error (500); try again later, or clone it by hand"),
         (says(b"<html>", "Content-Type: text/html"), "there is no repository of git there"),
@@ -122,7 +122,7 @@ def test_a_name_that_changes_its_mind_is_refused_or_pinned_to_what_was_checked(c
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("http://code.example/a/b", "only https:// is asked for repositories"),
+        ("http://code.example/a/b", "repositories are fetched over https:// only"),
         ("ssh://code.example/a/b", "ssh: is not fetched"),
         ("ext::sh -c x", "a URL has no blanks"),
         ("--upload-pack=x", "it is not a URL"),
@@ -142,6 +142,6 @@ def test_an_address_that_is_none_is_refused_before_anything_is_asked(
 def test_a_certificate_that_nobody_vouches_for_is_refused(certified: Certificates, tmp_path: Path) -> None:
     with serving(ANSWER, context=certified.server) as server:
         url = f"https://{HOST}:{server.port}/a/b"
-        with pytest.raises(DownloadError, match="certificate is not good"):
+        with pytest.raises(DownloadError, match="certificate is not valid"):
             resolve_remote(url, LIMITS, resolve=here, private=True)
         assert server.questions == []

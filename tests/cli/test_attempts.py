@@ -124,7 +124,7 @@ def rows_told(task: Command) -> list[dict[str, Any]]:
 def test_what_differs_goes_back_is_mended_and_what_changed_is_kept(task: Command) -> None:
     ended = begin(task, [mend("cut = border(points[:1000])"), DONE], "--reproduce-attempts", "2")
     assert ended.code == 0, ended.out + ended.err
-    assert "attempt 1: the agent is told of 2 figures that do not agree" in ended.err
+    assert "attempt 1: the agent is told of 2 figures that differ" in ended.err
     found = tables(task)
     assert (
         found["sentence"]
@@ -138,10 +138,10 @@ def test_what_differs_goes_back_is_mended_and_what_changed_is_kept(task: Command
     [told] = rows_told(task)
     assert "the paper: 19.25, your code: " in told["text"]
     shown = task("results", "task").out
-    assert "attempt 1: the agent was told of 2 cells, and changed study.py (attempts/1/changes.diff)" in shown
+    assert "attempt 1: the agent was sent 2 cells, and changed study.py (attempts/1/changes.diff)" in shown
     assert task("check", "task").code == 0
     task("results", "task", "--html", "page.html")
-    assert "Attempt 1: the agent was told of 2 cells, and changed study.py" in (task.folder / "page.html").read_text()
+    assert "Attempt 1: the agent was sent 2 cells, and changed study.py" in (task.folder / "page.html").read_text()
 
 
 @pytest.mark.slow
@@ -187,7 +187,7 @@ def test_the_code_of_an_attempt_must_be_accepted_like_any_other(task: Command) -
 @pytest.mark.slow
 def test_an_attempt_that_changes_nothing_is_the_last_one(task: Command) -> None:
     ended = begin(task, [DONE, DONE, DONE], "--reproduce-attempts", "3")
-    assert "attempt 1 changed nothing, so there is no other one" in ended.err
+    assert "attempt 1 changed nothing, so there is no further attempt" in ended.err
     assert len(rows_told(task)) == 1
     assert tables(task)["attempts"][0]["changed"] == []
 
@@ -214,7 +214,7 @@ def test_what_an_attempt_was_told_of_is_no_proof_on_the_same_labels(task: Comman
     assert "your code: " not in told["text"]
     first = tables(task)["cells"][0]
     assert (first["verdict"], first["agrees"]) == ("reported", "yes")
-    assert first["why"] == "attempt 1 was told that it differs on these labels"
+    assert first["why"] == "attempt 1 was informed of a difference on these labels"
     task("reproduce", "task", "--redo")
     assert tables(task)["cells"][0]["verdict"] == "reported", "a redo does not forget it"
     labels = held / "labels" / "main.csv"

@@ -272,7 +272,7 @@ def test_a_subdirectory_with_a_paper_in_it_is_one_and_a_pdf_beside_latex_is_told
     (command.folder / "latex" / "main.tex").write_text("\\documentclass{article}\\begin{document}Words.\\end{document}")
     (command.folder / "latex" / "other.pdf").write_bytes(b"%PDF-1.4")
     assert (
-        "latex is one paper in LaTeX; PDFs in it are taken for its figures (1)"
+        "latex is one paper in LaTeX; PDFs in it are treated as its figures (1)"
         in command("batch", "--fast", "latex").err
     )
 

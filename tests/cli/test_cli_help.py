@@ -344,6 +344,8 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "docs" / "guide.md",
     ROOT / "docs" / "machines.md",
+    ROOT / "docs" / "integrations.md",
+    ROOT / "docs" / "hooks.md",
     *sorted((ROOT / "docs" / "skills").rglob("SKILL.md")),
 ]
 TYPED = sorted(

@@ -129,7 +129,7 @@ def test_a_change_whose_plan_was_not_reviewed_yet_is_shown_when_it_is_typed_agai
     ended = done("iterate", "paper", CHANGE)
     assert ended.code == 3, ended.err
     assert any(CHANGE in line for line in difference(ended)), ended.err
-    assert "The plan is as it was" not in ended.err
+    assert "The plan is unchanged" not in ended.err
     assert (requests_of(done), done.attempts("paper")["plan"]) == ([CHANGE], attempts), "it was planned a second time"
 
 

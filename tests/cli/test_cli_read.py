@@ -201,7 +201,7 @@ def test_an_address_is_read_where_that_is_allowed(command: Command) -> None:
         allowed = command("read", url, PIPELINE_PRIVATE_ADDRESSES="allowed")
         refused = command("read", url)
     assert "Slow Waiting for Everyone" in allowed.out, allowed.err
-    assert_refused(refused, url, "is not asked")
+    assert_refused(refused, url, "is not allowed")
     assert len(server.questions) == 1
     assert list((command.folder / "temporary").iterdir()) == []
 
@@ -210,7 +210,7 @@ def test_an_address_is_read_where_that_is_allowed(command: Command) -> None:
     ("script", "words"),
     [
         pytest.param(says(b"", status="404 Not Found"), "it is not there (404)", id="nothing there"),
-        pytest.param(says(b"no", status="403 Forbidden"), "does not give it to programs", id="a door that is shut"),
+        pytest.param(says(b"no", status="403 Forbidden"), "refuses it to programs", id="a door that is shut"),
         pytest.param(sends(head("Content-Length: 9", status="500 Oh")), "an internal error", id="trouble"),
         pytest.param(says(b"\x89PNG"), "a picture", id="a picture"),
     ],
@@ -287,7 +287,7 @@ def test_a_scan_is_recognized_where_that_is_asked_for_and_the_copy_is_kept(comma
     assert "Slow Waiting" in ended.out
     assert "run ocr-scan.pdf" in ended.err
     assert (command.folder / "ocr-scan.pdf").read_bytes() == good_pdf()
-    assert_refused(command("read", "scan.pdf", "--ocr", PATH=path), "ocr-scan.pdf", "is there already")
+    assert_refused(command("read", "scan.pdf", "--ocr", PATH=path), "ocr-scan.pdf", "already exists")
 
 
 def test_pictures_of_pages_figures_and_tables_are_written_where_the_user_says(command: Command) -> None:

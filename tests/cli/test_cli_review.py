@@ -79,7 +79,11 @@ def test_the_plan_is_shown_before_it_is_decided_about(command: Command) -> None:
     wait_for_review(command)
     shown = command("review", "paper")
     assert shown.code == 0
-    for words in ("\n## What is built", "\n## Settings\n", "We minimize the cross-entropy loss of the waiter over all rooms."):
+    for words in (
+        "\n## What is built",
+        "\n## Settings\n",
+        "We minimize the cross-entropy loss of the waiter over all rooms.",
+    ):
         assert words in shown.out
     assert hashlib.sha256(plan_of(command).read_bytes()).hexdigest() in shown.out
     assert command("resume", "paper", "--review", "file").code == 5, "looking at a plan approves nothing"
@@ -115,7 +119,7 @@ def test_a_reviewer_strikes_changes_and_adds_by_id_and_sees_what_differs(command
         ),
         pytest.param(
             ("--set", "V1.owner="),
-            "--set V1.owner=: V1.owner: '' should be non-empty; the plan is as it was",
+            "--set V1.owner=: V1.owner: '' should be non-empty; the plan is unchanged",
             marks=pytest.mark.slow,
         ),
         (("--set", "R1.component=C99"), "R1.component: the plan has no C99; it has components C1, C"),
@@ -142,7 +146,7 @@ def test_a_plan_that_was_damaged_by_hand_is_told_with_the_command_that_mends_it(
     ended = command("review", "paper")
     assert ended.code == 1
     assert "found a tab character" in ended.err
-    assert ended.err.strip().endswith("it was changed after it was written: mend it with: pipeline review paper --edit")
+    assert ended.err.strip().endswith("it was changed after it was written: fix it with: pipeline review paper --edit")
     script = command.folder / "mend.sh"
     script.write_text("#!/bin/sh\nsed -i 's/\\ttext:/  text:/' \"$1\"\n")
     script.chmod(0o755)
@@ -193,7 +197,7 @@ def test_a_hand_edit_that_makes_no_sense_is_told_with_its_line(command: Command)
     plan = plan_of(command)
     plan.write_text(
         plan.read_text().replace(
-            "    quote: We report the accuracy over 5 epochs.", "    quote: nobody ever wrote this down", 1
+            "quote: We report the accuracy over 5 epochs.", "quote: nobody ever wrote this down", 1
         )
     )
     told = command("review", "paper").err

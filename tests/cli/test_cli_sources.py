@@ -364,7 +364,7 @@ def test_this_machine_is_not_asked_without_leave(given: str, command: Command) -
         ended = command(*UNTIL, given.format(server.base), PIPELINE_ARXIV=server.base)
     assert (ended.code, len(ended.complaints)) == (1, 1), ended.err
     assert "127.0.0.1" in ended.complaints[0]
-    assert "is not asked" in ended.complaints[0]
+    assert "is not allowed" in ended.complaints[0]
     assert server.connections == 0
 
 
@@ -383,7 +383,7 @@ def test_a_redirect_to_this_machine_needs_leave_too_and_only_http_is_followed(on
         pytest.param(says(b"", status="404 Not Found"), "it is not there (404)", id="nothing there"),
         pytest.param(
             says(b"", status="403 Forbidden"),
-            "does not give it to programs",
+            "refuses it to programs",
             id="a shut door",
             marks=pytest.mark.slow,
         ),

@@ -117,7 +117,7 @@ def test_code_that_was_changed_since_is_said_to_be(command: Command) -> None:
     code_of(command, row["places"][0]).write_text("x = 1\n")
     ended = command("trace", "paper", row["id"])
     assert ended.code == 0
-    assert "warning: the code was changed since it was traced; this is how it stands now" in ended.err
+    assert "warning: the code was changed since it was traced; this is its current state" in ended.err
     assert "raise NotImplementedError" not in ended.out
 
 
@@ -161,7 +161,9 @@ def test_what_is_no_such_page_is_not_written_over(kind: str, command: Command) -
         )
     ended = command("trace", "paper", "--html", "out.html")
     assert ended.code == 2
-    assert ended.complaints == ["pipeline: --html out.html already exists, and is not such a page; choose another name"]
+    assert ended.complaints == [
+        "pipeline: --html out.html already exists, and was not written by this command; choose another name"
+    ]
     assert os.path.lexists(out)
 
 

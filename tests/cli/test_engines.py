@@ -168,7 +168,7 @@ def test_workers_of_dask_that_are_killed_lose_nothing(command: Command) -> None:
 
 @pytest.mark.parametrize(
     ("where", "told"),
-    [("nosuch.Cluster", "there is no such class"), ("distributed.LocalCluster cores", "no argument like cores=4")],
+    [("nosuch.Cluster", "there is no such class"), ("distributed.LocalCluster cores", "not an argument like cores=4")],
 )
 def test_a_cluster_that_is_not_there_is_told(where: str, told: str, command: Command) -> None:
     ended = command(*DASK, "--where", where)

@@ -139,7 +139,7 @@ def test_a_zip_holds_the_code_with_its_own_readme_who_wrote_it_and_how_to_run_it
     ]
     counts = command.document("paper", "report.json")["requirements"]
     assert describe_counts(counts) in held["PROVENANCE.md"].decode()
-    assert b"No code of other people was shown" in held["PROVENANCE.md"]
+    assert b"No code from other projects was shown" in held["PROVENANCE.md"]
     assert b"\n- R1 (section" in held["PROVENANCE.md"]
     assert b"      python -m unittest discover" in held["AGENTS.md"]
     assert modes["paper/reproduce.sh"] & 0o111
@@ -149,7 +149,7 @@ def test_a_zip_holds_the_code_with_its_own_readme_who_wrote_it_and_how_to_run_it
 
 def test_an_export_says_which_files_of_packages_it_was_made_with(command: Command) -> None:
     path = command.task("paper") / "package_lock.json"
-    row = {"name": "numpy", "version": "2.1.0", "sha256": ["1" * 64], "bytes": None, "licence": "BSD-3-Clause"}
+    row = {"name": "numpy", "version": "2.1.0", "sha256": ["1" * 64], "bytes": None}
     locked = {"outcome": "locked", "asked": ["numpy>=2"], "resolved": [row]}
     path.write_text(json.dumps({**json.loads(path.read_text()), **locked}))
     assert command("export", "--to", "zip", "-o", "out.zip").code == 0

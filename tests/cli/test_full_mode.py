@@ -144,7 +144,6 @@ def test_the_trio_finds_fetches_and_indexes_what_the_paper_builds_on(full: tuple
         ("class", "PatientEncoder"),
         ("method", "forward"),
     ]
-    assert [row["resolved"] for row in model["imports"]] == ["encoders/layers.py"]
     assert index["relations"], "no planned file has anything to do with the code that the paper builds on"
     assert all(0 < row["confidence"] <= 1 and row["why"] for row in index["relations"])
 
@@ -296,17 +295,17 @@ def test_a_folder_that_is_not_there_is_refused_before_anything_is_made(tmp_path:
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        pytest.param({}, "holds no code that can be taken", id="an empty folder", marks=pytest.mark.slow),
+        pytest.param({}, "holds no usable code", id="an empty folder", marks=pytest.mark.slow),
         pytest.param(
             {"deep/empty/": ""},
-            "holds no code that can be taken",
+            "holds no usable code",
             id="a folder of empty folders",
             marks=pytest.mark.slow,
         ),
-        pytest.param({".git/config": "[core]"}, "holds no code that can be taken", id="nothing but what git keeps"),
+        pytest.param({".git/config": "[core]"}, "holds no usable code", id="nothing but what git keeps"),
         pytest.param(
             later(lambda: {"one/big.bin": "\0" * (2 * 2**20 + 1)}),
-            "holds no code that can be taken",
+            "holds no usable code",
             id="only what is too large",
         ),
         pytest.param(None, "that is not a directory", id="a file"),

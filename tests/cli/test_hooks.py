@@ -114,7 +114,7 @@ def test_without_any_task_the_hooks_of_the_user_are_listed(tmp_path: Path) -> No
 
 def test_a_program_that_does_not_exist_is_told(command: Command) -> None:
     path = own(command, item("tests", "pytset -q"), item("off", "pytset", enabled=False), item("fine", "true"))
-    told = f"hook user:tests cannot run: there is no program pytset; install it, or mend the command in {path}"
+    told = f"hook user:tests cannot run: there is no program pytset; install it, or fix the command in {path}"
     listed = command("hooks", "list", "paper")
     assert (listed.code, [line for line in listed.out.splitlines() if "cannot run" in line]) == (0, [told])
     assert command("hooks", "list", "--json").json()["notes"] == [told]
@@ -151,7 +151,7 @@ def test_hooks_that_were_trusted_and_are_gone_are_told(command: Command) -> None
     path.unlink()
     listed = command("hooks", "list", "paper")
     assert listed.code == 0
-    assert "is modified: .pipeline/hooks.yaml is not there any more" in listed.out
+    assert "is modified: .pipeline/hooks.yaml no longer exists" in listed.out
 
 
 @pytest.mark.parametrize(
@@ -177,11 +177,8 @@ def test_every_fault_of_both_files_is_told_with_its_place(command: Command) -> N
     assert listed.code == 1
     found = states(listed)
     assert {key for key, state in found.items() if state == "invalid"} == {
-        "user:one",
-        "user:ONE",
-        "user:three",
-        "repo:web",
-    }
+        "user:one", "user:ONE", "user:three", "repo:web",
+    }  # fmt: skip
     assert found["user:fine"] == "user"
     told = listed.json()["problems"]
     assert [line.partition(": ")[0] for line in told] == [
@@ -263,7 +260,7 @@ def test_a_store_that_anybody_could_have_written_trusts_nothing_and_is_not_writt
     before = store(command).read_bytes()
     listed = command("hooks", "list", "paper", "--json")
     assert states(listed)["repo:check"] == "untrusted"
-    assert any("everybody may write to it" in note for note in listed.json()["notes"])
+    assert any("all users may write to it" in note for note in listed.json()["notes"])
     refused = command("hooks", "trust", "paper", "--yes")
     assert refused.code == 1
     assert "nothing is written" in refused.complaints[0]
@@ -292,14 +289,10 @@ def test_show_writes_nothing_and_shows_all_that_would_be_vouched_for(command: Co
     assert [line.rstrip() for line in shown.out.splitlines()] == [
         "tasks/paper/generate_code/.pipeline/hooks.yaml:",
         '  new         one: command at accept_gate, with your own rights, env_allow ["API_KEY"]',
-        "              | sh ci/check.sh",
-        "              | sh ci/later.sh",
-        "  new         two: command at accept_gate, in the sandbox",
-        "              | true",
-        "Files that decide with them:",
-        f"  new         ci/check.sh  sha256 {_sha256(path)[:12]}",
-        "  new         ci/later.sh  it must stay away",
-    ]
+        "              | sh ci/check.sh", "              | sh ci/later.sh",
+        "  new         two: command at accept_gate, in the sandbox", "              | true", "Files that decide with them:",
+        f"  new         ci/check.sh  sha256 {_sha256(path)[:12]}", "  new         ci/later.sh  it must stay absent",
+    ]  # fmt: skip
     assert not store(command).exists()
 
 
@@ -420,7 +413,7 @@ def test_what_lies_beside_the_scripts_in_the_folder_of_hooks_is_shown_and_vouche
     (folder / "link").symlink_to("more.py")
     shown = command("hooks", "trust", "paper", "--show")
     assert [line.rstrip() for line in shown.out.splitlines()][3:] == [
-        "What else lies in .pipeline/, where it may decide in place of a script:",
+        "Other files in .pipeline/, which may decide in place of a script:",
         "  new         .pipeline/link  a link, or over 2 MiB: it will always count as changed; put a regular file there",
         f"  changed     .pipeline/more.py  sha256 {_sha256(folder / 'more.py')[:12]}",
     ]
@@ -443,17 +436,12 @@ def test_an_invalid_file_is_not_trusted(command: Command) -> None:
     [
         pytest.param("echo fine", {}, 0, "user:check passes", "  | fine", id="a pass", marks=pytest.mark.slow),
         pytest.param("echo broken; exit 3", {}, 1, "user:check blocks", "  | broken", id="a block", marks=pytest.mark.slow),
-        pytest.param(
-            "exit 127", {}, 1, "user:check gives no verdict", "a run would end there, incomplete", id="no verdict, closed"
-        ),
-        pytest.param(
-            "exit 127", {"failure_policy": "fail_open"}, 1, "user:check gives no verdict", "would not count as verified",
-            id="no verdict, open",
-        ),
-        pytest.param(
-            """echo '{"continue": false, "stopReason": "enough"}'""", {"exit_policy": "claude"}, 1,
-            "user:check would end the run", "enough", id="a stop", marks=pytest.mark.slow,
-        ),
+        pytest.param("exit 127", {}, 1, "user:check gives no verdict", "a run would end there, incomplete",
+            id="no verdict, closed"),
+        pytest.param("exit 127", {"failure_policy": "fail_open"}, 1, "user:check gives no verdict",
+            "would not count as verified", id="no verdict, open"),
+        pytest.param("""echo '{"continue": false, "stopReason": "enough"}'""", {"exit_policy": "claude"}, 1,
+            "user:check would end the run", "enough", id="a stop", marks=pytest.mark.slow),
         pytest.param("sleep 60", {"timeout_sec": 0.2}, 1, "user:check gives no verdict", "0.2", id="a timeout"),
     ],
 )  # fmt: skip
@@ -510,7 +498,7 @@ def test_a_hook_that_a_run_would_not_ask_says_so(command: Command) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     ended = command("hooks", "test", "paper", "check")
     assert ended.code == 0, ended.err
-    assert "a run would not ask it now: nothing is other than when the run began" in ended.out
+    assert "a run would not call it now: nothing has changed since the run began" in ended.out
 
 
 def test_what_a_hook_writes_is_told_and_stays(command: Command) -> None:
@@ -581,14 +569,11 @@ def test_a_hook_in_the_sandbox_is_tried_there(command: Command) -> None:
 def test_a_hook_on_tools_is_tried_on_the_last_call_that_it_would_have_watched(command: Command) -> None:
     given = command.folder / "given.json"
     own(
-        command,
-        item("watch", f"cat > {given}; echo never >&2; exit 2", "before_tool_call", matcher="Write|Edit"),
+        command, item("watch", f"cat > {given}; echo never >&2; exit 2", "before_tool_call", matcher="Write|Edit"),
         item("after", f"cat > {given}", "after_tool_result", matcher="Write"),
-        item("other", "true", "after_tool_result", matcher="Glob"),
-        item("failed", "true", "after_tool_failure"),
-        item("ended", "true", "subagent_stop"),
-        item("begin", f"cat > {given}", "session_start"),
-    )
+        item("other", "true", "after_tool_result", matcher="Glob"), item("failed", "true", "after_tool_failure"),
+        item("ended", "true", "subagent_stop"), item("begin", f"cat > {given}", "session_start"),
+    )  # fmt: skip
     blocked = command("hooks", "test", "paper", "watch")
     assert blocked.code == 1
     assert "  | never" in blocked.out.splitlines()
@@ -601,7 +586,7 @@ def test_a_hook_on_tools_is_tried_on_the_last_call_that_it_would_have_watched(co
     for name in ("other", "failed", "ended"):
         refused = command("hooks", "test", "paper", name)
         assert refused.code == 2
-        assert "task paper has no call of a tool on record that it would watch" in refused.complaints[0]
+        assert "task paper has no recorded tool call that it would watch" in refused.complaints[0]
 
 
 def test_a_failed_sub_agent_on_record_is_what_hooks_on_failures_and_sub_agents_are_tried_on(command: Command) -> None:
@@ -762,9 +747,9 @@ def test_a_program_that_does_not_exist_is_told_when_its_hook_is_added(command: C
     ("arguments", "told"),
     [
         (["Tests", "true"], "there is a hook 'tests' in "),
-        (["a b", "true"], "the hook is not added, because of its id: 'a b' is no id: "),
+        (["a b", "true"], "the hook is not added, because of its id: 'a b' is not an id: "),
         (["more", " "], "the hook is not added, because of its command: there is nothing to run"),
-        (["more", "true", "--point", "Stop"], "because of its point: 'Stop' is what other tools call accept_gate"),
+        (["more", "true", "--point", "Stop"], "because of its point: 'Stop' is the name of accept_gate in other tools"),
         (["more", "true", "--matcher", "Bash"], "because of its matcher: no tool is called at accept_gate"),
     ],
 )
@@ -868,14 +853,6 @@ def test_the_scripts_of_a_plugin_are_those_beside_its_hooks(command: Command) ->
     }
 
 
-def test_the_hooks_of_codex_may_stand_in_toml(command: Command) -> None:
-    path = command.folder / "config.toml"
-    path.write_text('model = "x"\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "make test"\n')
-    ended = command("hooks", "import", "--from", "codex", path, "--json")
-    assert (ended.code, len(ended.json()["items"])) == (0, 1), ended.err
-    assert ended.json()["untranslated"] == ["$.model: it is no hook"]
-
-
 @pytest.mark.parametrize(
     "hidden", [pytest.param("\u202e", id="direction", marks=pytest.mark.slow), pytest.param("\u200b", id="no width")]
 )
@@ -889,7 +866,7 @@ def test_a_command_that_hides_something_is_not_offered_for_pasting(hidden: str, 
     ended = command("hooks", "import", "--from", "claude", path)
     assert ended.code == 0, ended.err
     assert hidden not in ended.out + ended.err
-    assert "holds characters that are not seen" in ended.err
+    assert "contains invisible characters" in ended.err
     command.configure(ended.out)
     rows = command("hooks", "list", "paper", "--json").json()["hooks"]
     assert [row["command"] for row in rows if row["key"].startswith("user:")] == [hooks[1]["command"]]
@@ -912,7 +889,7 @@ def _sparse(path: Path) -> None:
         pytest.param(_named_pipe, 1, "is a pipe", id="a pipe"),
         pytest.param(_sparse, 1, "over the limit of 4,194,304", id="300 MB"),
         pytest.param(lambda path: path.write_text("{"), 1, "not JSON", id="no JSON"),
-        pytest.param(lambda path: path.write_text("[]"), 1, "no object with hooks", id="a list"),
+        pytest.param(lambda path: path.write_text("[]"), 1, "not an object with hooks", id="a list"),
         pytest.param(lambda path: path.write_bytes(b"\xff\xfe"), 1, "settings.json", id="no text"),
         pytest.param(lambda path: path.write_text("[" * 100_000), 1, "nested too deeply", id="nested deeply"),
         pytest.param(lambda path: path.write_text('{"hooks": {}}'), 1, "nothing of", id="no hooks"),

@@ -32,7 +32,7 @@ def test_what_the_machine_refuses_outside_of_a_phase_is_one_line(code: int) -> N
     assert ended.returncode == 1
     assert ended.stderr.count("\n") == 1
     word = f"{os.strerror(code)} ({errno.errorcode[code]}, <string>:3)"
-    assert ended.stderr.startswith(f"pipeline: the machine failed: /a/place: {word}; what is done is kept")
+    assert ended.stderr.startswith(f"pipeline: the machine failed: /a/place: {word}; finished work is kept")
     assert ended.stderr.endswith(" resume\n")
 
 
@@ -94,7 +94,7 @@ def test_settings_that_everybody_may_write_are_refused_with_the_command_that_men
         ended = command(*words)
         assert ended.code == 2
         named = path.parent if which == "the directory" else path
-        why = f"everybody may write to {named}; type: chmod o-w {named}"
+        why = f"all users may write to {named}; type: chmod o-w {named}"
         assert ended.err == f"pipeline: the settings in {path} are not read: {why}\n"
     place.chmod(place.stat().st_mode & ~0o002)
     assert command("config").code == 0

@@ -107,12 +107,14 @@ def test_a_run_goes_on_when_the_server_has_ended(command: Command) -> None:
         pytest.param(
             "run",
             {"source": "paper.md", "model": "agent:touch evil"},
-            "named by the user alone",
+            "only the user names an agent",
             marks=pytest.mark.slow,
         ),
         ("resume", {"task": "paper-9"}, "there is no task 'paper-9'"),
         pytest.param("show", {"task": "--help"}, "there is no task '--help'", marks=pytest.mark.slow),
-        pytest.param("show", {"task": "../../etc", "document": "passwd"}, "is a path, not the name", marks=pytest.mark.slow),
+        pytest.param(
+            "show", {"task": "../../etc", "document": "passwd"}, "is a path, not the name", marks=pytest.mark.slow
+        ),
         ("status", {"task": "-nobody"}, "there is no task"),
         pytest.param("trace", {"task": "x", "requirement": "--html=evil"}, "there is no task", marks=pytest.mark.slow),
         ("review", {"task": "x", "decision": "--edit"}, "decision must be approve or reject"),
@@ -231,7 +233,7 @@ def test_an_agent_of_the_users_own_is_started_only_where_the_user_allows_that(co
         assert "pipeline mcp --may-run-agent" in await refusal(client, "resume", task="mine", model="offline")
         command.configure('code_model: "agent:touch evil"')
         assert "code_model is agent:touch evil" in await refusal(client, "run", source="paper.md")
-        assert "named by the user alone" in await refusal(client, "resume", task="mine", model="agent:touch evil")
+        assert "only the user names an agent" in await refusal(client, "resume", task="mine", model="agent:touch evil")
 
     serve(command, work)
     assert not (command.folder / "tasks" / "paper").exists()

@@ -128,7 +128,7 @@ def test_another_addendum_makes_another_task_and_without_one_nothing_changes(com
     ("name", "content", "words"),
     [
         ("nowhere.md", None, "there is no such file"),
-        ("data.bin", b"\xff\xfe\x00", "it is no UTF-8 text; only Markdown and plain text are read with a paper"),
+        ("data.bin", b"\xff\xfe\x00", "it is not UTF-8 text; only Markdown and plain text can be given with a paper"),
         ("large.md", later(lambda: b"a " * (1 << 20) + b"b"), "larger than 2 MB; data is given with --data"),
     ],
 )
@@ -147,7 +147,10 @@ def test_a_list_that_cannot_be_held_to_is_told_before_a_task_is_made(command: Co
     paper(command.folder)
     (command.folder / "list.txt").write_text("bob/encoders\nwhat the authors wrote\n")
     ended = command("run", "--fast", "paper.md", "--blacklist", "list.txt")
-    assert (ended.code, "list.txt, line 2: 'what the authors wrote' is no address" in ended.complaints[0]) == (2, True)
+    assert (ended.code, "list.txt, line 2: 'what the authors wrote' is not an address" in ended.complaints[0]) == (
+        2,
+        True,
+    )
     assert not (command.folder / "tasks").exists()
 
 

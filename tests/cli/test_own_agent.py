@@ -156,7 +156,7 @@ def test_it_writes_code_and_plans_nothing(command: Command) -> None:
 
 def test_a_program_that_is_not_there_is_told_before_anything_is_planned(command: Command) -> None:
     ended = command("chat", "--fast", WORDS, "--agent", "no-such-agent -p")
-    assert (ended.code, "no-such-agent is no program here" in ended.err) == (2, True)
+    assert (ended.code, "the program no-such-agent was not found" in ended.err) == (2, True)
     assert not (command.folder / "tasks").exists()
 
 
@@ -164,7 +164,7 @@ def test_a_program_that_is_not_there_is_told_before_anything_is_planned(command:
 def test_models_says_whether_it_is_there(command: Command) -> None:
     assert "with your own rights" in command("models", PIPELINE_CODE_MODEL="agent:sh -c true").out
     ended = command("models", PIPELINE_CODE_MODEL="agent:no-such-agent -p")
-    assert "no-such-agent is no program here" in ended.out + ended.err
+    assert "the program no-such-agent was not found" in ended.out + ended.err
 
 
 def test_what_others_write_meanwhile_does_not_hide_the_agents_program(monkeypatch: pytest.MonkeyPatch) -> None:

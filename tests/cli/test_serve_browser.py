@@ -235,7 +235,7 @@ def test_a_plan_is_rejected_and_no_code_is_written(served: Served) -> None:
 
 def test_another_plan_is_asked_for_and_made(served: Served) -> None:
     page, before = served.window("/t/waiting/plan"), digest_of(served.folder)
-    page.get_by_label("What another plan must take up").fill("Report the median as well.")
+    page.get_by_label("What the next plan must change").fill("Report the median as well.")
     page.get_by_role("button", name="Ask for a change").click()
     wait_until(lambda: digest_of(served.folder) != before, "a plan with the wish")
     see(page, "The plan waits for you")

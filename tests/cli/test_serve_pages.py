@@ -290,7 +290,7 @@ def test_what_cannot_begin_says_why(client: Client) -> None:
     said = Elements(client.get(answered.headers["location"]).text)
     assert "nobody" in said.text
     answered = client.post("/new", source="  ...  ")
-    assert "Nothing was begun" in client.get(answered.headers["location"]).text
+    assert "Nothing was started" in client.get(answered.headers["location"]).text
 
 
 SLOW = '''"""Toy phase {number}."""
@@ -521,7 +521,7 @@ def test_each_attempt_and_what_the_supervisor_said_stand_beside_their_turns(clie
     assert re.search(r"Acceptance Turn \d+ : not accepted by internal:code", shown.text)
     assert "turn 10 takeover" in shown.text
     assert "turn 14" in shown.text, "when it was handed back"
-    assert "Led by the model, since turn 15" in shown.text
+    assert "At end the model leads, and every call is executed" in shown.text
     assert "pipeline resume paper" in shown.text
     links = {attributes.get("href") for tag, attributes in shown.found if tag == "a"}
     assert "#turn-10" in links

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from phases.agent.reference_context import group_by_file
+from phases.agent.tools.reference import group_by_file
 from tests.cli.test_accepted_runs import DONE, WRITES
 from tests.drills.ground import Ended, Ground
 from tests.drills.looping import Turn, looping

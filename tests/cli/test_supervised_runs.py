@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from phases.agent.kernel_setting import RULES
+from phases.agent.session import RULES
 from phases.sandbox.box import NONE
 from phases.sandbox.commands import kind_of_sandbox
 from pipeline.engine.contract import Contracts
@@ -166,8 +166,8 @@ def test_supervision_that_only_looks_on_asks_for_the_same_as_none_and_notes_what
 def test_a_stopped_run_is_told_in_plain_words_and_its_files_fit_their_schemas(kept: Ground) -> None:
     ended = kept.call("supervisor", "paper")
     assert (ended.code, ended.err) == (0, "")
-    own = [line for line in ended.out.splitlines() if not line.lstrip().startswith(("|", "Fails at"))]
-    assert f"  Run       {STOPS_AT} turns, stopped by supervision, for you to decide" in own
+    own = [line for line in ended.out.splitlines() if not line.lstrip().startswith("|")]
+    assert f"  Run     {STOPS_AT} turns, stopped by supervision, for you to decide" in own
     for number in (3, 5):
         assert any(f"failed {number} times with the same failures" in line for line in own), number
     internal = re.compile(r"\w+:\d|\b(?:denied|forced|L[012]|rollback|checkpoint)\b|(?<![/\w])[a-z]+_[a-z_]+(?![\w./])")

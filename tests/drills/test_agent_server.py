@@ -103,7 +103,7 @@ def test_a_server_that_is_busy_or_down_for_long_pauses_the_task_and_it_goes_on_l
         report = document(ground, "report.json")
         assert report["status"] == "paused"
         assert words in report["reason"]
-        assert f"says to wait {int(wait):,} s" in report["reason"]
+        assert f"asks to wait {int(wait):,} s" in report["reason"]
         assert "pipeline resume" in report["reason"]
         assert voice.asked == [0, 1, 2, 3]
         assert_ended_well(ground.call(), ground)
@@ -465,7 +465,7 @@ def _hangs_up() -> Iterator[str]:
     ("place", "word", "extra"),
     [
         pytest.param(_nothing, "nothing listens at", {}, id="nothing listens"),
-        pytest.param(_no_name, "is not found (DNS)", {}, id="no such name"),
+        pytest.param(_no_name, "cannot be resolved (DNS)", {}, id="no such name"),
         pytest.param(_plain, "does not speak TLS", {}, id="no TLS"),
         pytest.param(_hangs_up, "", {}, id="it hangs up"),
         pytest.param(_no_name, "", {"HTTP_PROXY": "http://127.0.0.1:9"}, id="a proxy that is not there"),

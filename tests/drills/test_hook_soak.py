@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from phases.acceptance.commands.hook_process import MOST_KEPT, CommandLaunch, ProcessOutcome, run_process
+from phases.acceptance.command_hooks import MOST_KEPT, CommandLaunch, ProcessOutcome, run_process
 from tests.drills.points import EVERY, seed
 from tests.papers import ROOT
 
@@ -42,7 +42,7 @@ KINDS = {
 
 INTERRUPTED = """
 import os, random, signal, sys
-from phases.acceptance.commands.hook_process import CommandLaunch, run_process
+from phases.acceptance.command_hooks import CommandLaunch, run_process
 from pipeline.base.errors import Interrupted
 from tests.drills.test_hook_soak import MARK, SYSTEM, left_behind
 
@@ -174,9 +174,9 @@ def test_a_hook_that_holds_the_process_that_watches_over_it_is_ended_all_the_sam
         None,
         None,
         False,
-        "the process that watches over it was ended before it (exit code -9)",
+        "its supervising process ended first (exit code -9)",
     )
-    assert result.notes[0].startswith("a process of it may be left")
+    assert result.notes[0].startswith("a process of it may still run")
     for _ in range(2000):
         if not left_behind(mark):
             break

@@ -144,8 +144,6 @@ def _checkpoint(data: dict[str, Any]) -> dict[str, Any]:
     return {
         **data,
         "journalRows": _VOLATILE,
-        "recoverySignals": _VOLATILE,
-        "timelineTail": _without_resumes(data["timelineTail"]),
         "supervisorState": {**state, **left_out},
     }
 

@@ -141,7 +141,7 @@ DAMAGES = [
     pytest.param(b"null\n", "not a record of version 1", id="null"),
     pytest.param(b"NaN\n", "not JSON", id="NaN"),
     pytest.param(b"[" * 100_000 + b"\n", "nested too deeply", id="100,000 brackets"),
-    pytest.param(b'{"id": "x", "id": "y"}\n', "stands twice", id="a key that stands twice"),
+    pytest.param(b'{"id": "x", "id": "y"}\n', "appears twice", id="a key that stands twice"),
 ]
 
 

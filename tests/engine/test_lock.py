@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
-from phases.acceptance.configuration.trust_store import write_trust
-from phases.references.index.cache_file import lock_file as locked_cache
+from phases.acceptance.configuration.repo_hooks import write_trust
+from phases.references.index.cache import lock_file as locked_cache
 from pipeline.base import lease
 from pipeline.base.errors import StorageError, TaskBusy
 from pipeline.base.lease import own_record

@@ -40,19 +40,11 @@ def test_nonsense_of_one_shape_with_its_own_tests_is_in_doubt() -> None:
 @pytest.mark.parametrize(
     ("code", "told"),
     [
-        pytest.param(
-            'def mean(v):\n    """R1"""\n    return 2.0\n', "returns a constant for any input", id="a constant"
-        ),
-        pytest.param(
-            'TABLE = {1: 2.0, 3: 4.0}\n\n\ndef mean(v):\n    """R1"""\n    return TABLE[v]\n',
-            "constants for inputs that it knows",
-            id="a table",
-        ),
-        pytest.param(
-            'import random\n\n\ndef mean(v):\n    """R1"""\n    return random.random() * len(v)\n',
-            "random values",
-            id="chance",
-        ),
+        pytest.param('def mean(v):\n    """R1"""\n    return 2.0\n', "returns a constant for any input", id="a constant"),
+        pytest.param('TABLE = {1: 2.0, 3: 4.0}\n\n\ndef mean(v):\n    """R1"""\n    return TABLE[v]\n',
+            "constants for inputs that it knows", id="a table"),
+        pytest.param('import random\n\n\ndef mean(v):\n    """R1"""\n    return random.random() * len(v)\n', "random values",
+            id="chance"),
         pytest.param(
             'def mean(v, weights=None):\n    """R1"""\n    if weights:\n        raise NotImplementedError\n'
             "    return sum(v) / len(v)\n",
@@ -61,7 +53,7 @@ def test_nonsense_of_one_shape_with_its_own_tests_is_in_doubt() -> None:
         ),
         pytest.param("MOST = 3  # V1\n" + 'def mean(v):\n    """R1"""\n    return sum(v) / len(v)\n', "", id="honest"),
     ],
-)
+)  # fmt: skip
 def test_code_that_computes_nothing_is_in_doubt(code: str, told: str) -> None:
     found = doubts_of(code)
     assert (told in found[0] and len(found) == 1) if told else found == []

@@ -1,4 +1,4 @@
-"""Probes in the code say which lines ran, as a tracer would, and change nothing that the code does."""
+"""Probes in the code say which lines ran, and change nothing that it does; a change is there for one job alone."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from phases.evidence.bare_python import INSIDE
+from phases.evidence.inside.mutation_worker import _run_changed
 
 PROGRAM = '''"""A docstring."""
 from __future__ import annotations
@@ -166,13 +167,9 @@ def test_a_script_that_python_itself_compiles_is_traced(tmp_path: Path) -> None:
     )
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "script.py"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
+        [sys.executable, "-W", "ignore", "script.py"], cwd=tmp_path, env=environment, capture_output=True, text=True,
         check=True,
-    )
+    )  # fmt: skip
     assert done.stdout == "{'script.py': [1, 2, 4]}\n"
 
 
@@ -199,3 +196,16 @@ def test_no_code_is_broken_by_probes(letter: str, tmp_path: Path) -> None:
         "print('all')",
     )
     assert told == "all\n"
+
+
+def test_a_file_that_cannot_be_changed_leaves_the_others_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.py").write_text("x = 1\n")
+    (tmp_path / "b.py").write_text("y = 1\n")
+    sources = {"a.py": "x = 2\n", "b.py": "y = '\ud800'\n"}  # half a pair has no UTF-8
+    job = {"job": 1, "sources": sources, "tests": [], "seconds": 1}
+    with pytest.raises(UnicodeEncodeError):
+        _run_changed(job, str(tmp_path))
+    assert ((tmp_path / "a.py").read_text(), (tmp_path / "b.py").read_text()) == ("x = 1\n", "y = 1\n")

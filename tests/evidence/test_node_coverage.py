@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from phases.evidence.node_coverage import read_node_coverage
+from phases.evidence.observation import read_node_coverage
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 CODE = """\

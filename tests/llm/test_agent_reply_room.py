@@ -242,4 +242,4 @@ def test_a_question_outside_a_conversation_says_what_it_was_cut_off_at() -> None
     with LlmServer(thinking(400)) as server:
         reply = served(server).ask(Request((Message("user", "go"),), most_tokens=400))
     assert (reply.outcome, reply.room) == ("truncated", 400)
-    assert "cut off while it still thought" in reply.detail
+    assert "cut off while it was still thinking" in reply.detail

@@ -1,4 +1,4 @@
-"""The page that puts the paper beside the code: every link leads somewhere, and nothing in it can run or load."""
+"""The page that puts the paper next to the code: every link leads somewhere, and nothing in it can run or load."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from phases.evidence.locate import locate_demands
 from phases.evidence.observation import NOTHING
-from phases.evidence.table import build_table
+from phases.evidence.traceability import build_table
 from phases.pages.trace_page import MOST_LINES, PAGE_START, Traced, render_page
 from pipeline.base.formats import Markdown, compose_markdown
 from tests.sound_pages import Seen, assert_sound

@@ -151,7 +151,7 @@ def test_json_is_read_as_json_and_not_as_yaml() -> None:
         pytest.param(AS_YAML.replace("plan_version: 2", "plan_version: 3"), "at $.plan_version", id="YAML"),
         pytest.param(json.dumps({**PLAN, "file_structure": []}), "at $.file_structure: [] ", id="no file"),
         pytest.param(json.dumps({**PLAN, "more": 1}), "'more' was unexpected", id="a key that is not known"),
-        pytest.param('{"a": 1, "a": 2}', "stands twice", id="a key twice"),
+        pytest.param('{"a": 1, "a": 2}', "appears twice", id="a key twice"),
         pytest.param(
             f"```\n{AS_JSON}\n```\n```\n{AS_JSON}\n```", "4 lines that open or close a fenced block", id="two plans"
         ),

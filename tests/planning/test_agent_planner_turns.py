@@ -20,10 +20,10 @@ from phases.phase05_plan import INDEX, PHASE, PLAN, REQUESTS
 from phases.planning.model import prompt
 from phases.planning.model.material import choose_pages, is_torn
 from phases.planning.model.plan_steps import STEPS
+from phases.planning.plan_words import pip_packages
 from phases.readers.kinds import REQUIREMENT
 from phases.readers.markdown import paper_document
 from phases.readers.text import read_requirement, read_text
-from phases.sandbox.installs import pip_packages
 from pipeline.base.errors import ContractError, Interrupted, Paused, PhaseError
 from pipeline.base.files import sha256
 from pipeline.base.plain_yaml import dump_yaml

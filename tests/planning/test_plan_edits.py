@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.agent.scaffold import scaffold_text
+from phases.agent.offline_model import scaffold_text
 from phases.planning.model.material import split_pages
 from phases.planning.plan_edits import add_row, change_row, strike_row
 from phases.planning.plan_faults import reference_faults

@@ -52,9 +52,9 @@ def test_a_reviewer_reads_what_is_built_then_what_is_uncertain_then_the_rest_in_
 
 def test_what_is_uncertain_shows_its_rows_and_what_is_missing_its_assumption() -> None:
     missing = {**READ.plan["requirements"][0], "text": "No clip is given; assume 1.", "status": "missing"}
-    text = plan_md(planned(requirements=[missing], uncertain=[{"about": "V1", "what": "Which holds?"}]))
+    text = plan_md(planned(requirements=[missing], uncertain=[{"about": "R1, V1", "what": "Which holds?"}]))
     doubts = text.partition("## What is uncertain or missing")[2].partition("## Settings")[0]
-    assert re.search(r"- Which holds\?\n  - \*\*V1\*\* learning rate = 0\.1, of ", doubts)
+    assert re.search(r"- Which holds\? \(R1\)\n  - \*\*V1\*\* learning rate = 0\.1, of ", doubts)
     assert "- **R1** No clip is given; assume 1. (assumed)" in doubts
 
 

@@ -15,10 +15,7 @@ from pipeline.base.errors import PhaseError
 from tests.papers import Command, good_pdf, pdf, scan
 
 LINES = [f"We measure the waiter number {number} at the door." for number in range(20)]
-PAGES = [
-    ["# On Waiting", "## 1 Introduction", *LINES[:10]],
-    ["## 2.1 Method", *LINES[10:]],
-]
+PAGES = [["# On Waiting", "## 1 Introduction", *LINES[:10]], ["## 2.1 Method", *LINES[10:]]]
 MARKDOWN = [
     "## On Waiting\n\n## 1 Introduction\n\n" + " ".join(LINES[:10]),
     "## 2.1 Method\n\n" + "\n\n".join(LINES[10:]) + "\n\n<!-- image -->",

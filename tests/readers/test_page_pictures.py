@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from phases.readers.page_pictures import Box, Picture, View, draw_floats, draw_picture, draw_views, find_quotes
+from phases.readers.page_pictures import Box, Picture, View, draw_floats, draw_views, find_quotes
 from phases.readers.reader_subprocess import WorkerResult
 from tests.papers import good_pdf, pdf
 
@@ -207,16 +207,6 @@ def test_figures_and_tables_are_drawn_without_the_text_around_them(tmp_path: Pat
 
 def test_a_caption_with_no_ink_near_it_has_no_picture(tmp_path: Path) -> None:
     assert draw_floats(save(tmp_path, FLOATS), outline("Figure 1", "Table 1")) == {}
-
-
-def test_one_page_or_a_part_of_it_is_drawn_with_one_call(paper: str) -> None:
-    whole, part = (
-        draw_picture(paper, 1, dots_per_inch=72),
-        draw_picture(paper, 1, (0.0, 0.0, 100.0, 50.0), dots_per_inch=72),
-    )
-    assert whole == draw(paper, View(1)).png
-    assert part == draw(paper, View(1, (), (0.0, 0.0, 100.0, 50.0))).png
-    assert draw_picture(paper, 9) is None
 
 
 @pytest.mark.parametrize(

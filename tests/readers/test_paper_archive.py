@@ -102,12 +102,12 @@ def test_of_names_that_differ_in_case_alone_the_first_is_kept() -> None:
 def test_what_is_no_regular_file_is_left_out(kind: bytes) -> None:
     found = unpack(special(kind))
     assert found.files == {"main.tex": PAPER}
-    assert found.refused == ("'odd': no regular file",)
+    assert found.refused == ("'odd': not a regular file",)
 
 
 def test_a_link_in_a_zip_is_left_out() -> None:
     found = unpack(zipped(("link", b"/etc/passwd"), mode=stat.S_IFLNK | 0o777))
-    assert (found.files, found.refused) == ({}, ("'link': no regular file",))
+    assert (found.files, found.refused) == ({}, ("'link': not a regular file",))
 
 
 def test_an_archive_within_an_archive_is_one_file_of_it() -> None:
@@ -140,8 +140,8 @@ BOMBS: Sequence[tuple[str, Callable[[], bytes], str]] = [
     ("a cut gzip", lambda: gzip.compress(PAPER * 99)[:-20], "damaged"),
     ("a cut zip", lambda: zipped(("a", PAPER))[:-30], "damaged"),
     ("a cut xz", lambda: lzma.compress(PAPER)[:-20], "damaged"),
-    ("no archive", lambda: b"%PDF-1.7 ...", "no archive"),
-    ("nothing at all", lambda: b"", "no archive"),
+    ("not an archive", lambda: b"%PDF-1.7 ...", "not an archive"),
+    ("nothing at all", lambda: b"", "not an archive"),
 ]
 
 

@@ -113,10 +113,7 @@ CASES = [
     pytest.param(paper(words(at="60 900")), "off_page", id="above the page"),
     pytest.param(paper(words(at="60 -40")), "off_page", id="below the page"),
     pytest.param(
-        paper(
-            words(at="60 60"),
-            page=PAGE.replace(b"/Contents", b"/CropBox [0 100 612 792] /Contents"),
-        ),
+        paper(words(at="60 60"), page=PAGE.replace(b"/Contents", b"/CropBox [0 100 612 792] /Contents")),
         "off_page",
         id="on the part of the sheet that is cut off",
     ),
@@ -236,11 +233,7 @@ def test_the_text_layer_over_a_scan_is_what_the_page_says(tmp_path: Path) -> Non
     page = with_resources(b"/XObject << /X0 6 0 R >>")
     layer = LINES.replace(b" Td ", b" Td 3 Tr ")
     content = document(
-        {
-            3: page,
-            4: stream(b"q 612 0 0 792 0 0 cm /X0 Do Q\n" + layer),
-            6: stream(bytes([240]) * 64, PICTURE),
-        }
+        {3: page, 4: stream(b"q 612 0 0 792 0 0 cm /X0 Do Q\n" + layer), 6: stream(bytes([240]) * 64, PICTURE)}
     )
     reading = reading_of(tmp_path, content)
     assert_ordinary_text_stays(reading)
@@ -284,12 +277,7 @@ def strips(count: int) -> bytes:
     height = 792 / count
     shown = b"".join(b"q 612 0 0 %.2f 0 %.2f cm /I Do Q\n" % (height, height * row) for row in range(count))
     picture = stream(bytes(64), PICTURE)
-    return paper(
-        b"",
-        first=shown + b"3 Tr\n",
-        page=with_resources(b"/XObject << /I 6 0 R >>"),
-        o6=picture,
-    )
+    return paper(b"", first=shown + b"3 Tr\n", page=with_resources(b"/XObject << /I 6 0 R >>"), o6=picture)
 
 
 @pytest.mark.parametrize("count", [1, 4, 9])

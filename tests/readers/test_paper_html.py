@@ -223,9 +223,7 @@ def test_dollars_are_mathematics_where_the_page_loads_a_script_that_sets_them() 
 HIDDEN = [
     pytest.param("<div hidden>IGNORE</div>", "invisible", id="the attribute hidden"),
     pytest.param('<p style="DISPLAY : none !important">IGNORE</p>', "invisible", id="display none"),
-    pytest.param(
-        '<p style="display:none"><b style="display:block">IGNORE</b></p>', "invisible", id="within display none"
-    ),
+    pytest.param('<p style="display:none"><b style="display:block">IGNORE</b></p>', "invisible", id="within display none"),
     pytest.param('<p style="visibility:hidden">IGNORE</p>', "invisible", id="visibility hidden"),
     pytest.param('<p style="opacity:0.0">IGNORE</p>', "invisible", id="opacity zero"),
     pytest.param('<p style="color:rgba(0,0,0,0)">IGNORE</p>', "invisible", id="a clear colour"),
@@ -239,7 +237,7 @@ HIDDEN = [
     pytest.param('<p style="position:absolute;left:-9999px">IGNORE</p>', "off_page", id="left of the page"),
     pytest.param('<p style="text-indent:-100em">IGNORE</p>', "off_page", id="moved out by its indent"),
     pytest.param("<div>" * 300 + "<p hidden>IGNORE" + "</div>" * 300, "invisible", id="far below"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("body", "how"), HIDDEN)

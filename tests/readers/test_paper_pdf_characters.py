@@ -285,8 +285,7 @@ def test_signs_of_keys_are_the_signs_of_mathematics_that_they_stand_for() -> Non
 
 
 @pytest.mark.parametrize(
-    ("said", "mended"),
-    [("max⎛a, b⎞", "max(a, b)"), ("⎡1 0⎤ ⎣0 1⎦", "⎡1 0⎤ ⎣0 1⎦"), ("⎛⎜⎝a⎞⎟⎠", "⎛⎜⎝a⎞⎟⎠")],
+    ("said", "mended"), [("max⎛a, b⎞", "max(a, b)"), ("⎡1 0⎤ ⎣0 1⎦", "⎡1 0⎤ ⎣0 1⎦"), ("⎛⎜⎝a⎞⎟⎠", "⎛⎜⎝a⎞⎟⎠")]
 )
 def test_the_top_of_a_bracket_of_pieces_stays_one(said: str, mended: str) -> None:
     assert mend_letters(said) == mended
@@ -354,6 +353,7 @@ class Drawn:
                 self._found.append(
                     Character(sign, BoundingBox(x, base - 0.7 * size, x + WIDE, base), size, font, False)
                 )
+        self.runs = [text for text, *_ in runs]
         self._runs = [number for number, (text, *_) in enumerate(runs) for _ in text]
         self.text = "".join(one.text for one in self._found)
         self.item = Item(self.text, box_around(self._found), 10, "Times", False, False)
@@ -380,9 +380,7 @@ TEXT, ITALIC, SIGNS, TYPED = "Times", "CMMI10", "CMSY10", "Courier"
         pytest.param([("R", ITALIC, 10, 0), ("D", ITALIC, 7, -4)], "$R^{D}$", id="an exponent"),
         pytest.param([("p", ITALIC, 10, 0), ("0", SIGNS, 7, -4)], "$p'$", id="a prime, whose code is a zero"),
         pytest.param(
-            [("h", SIGNS, 10, 0), ("op, v", ITALIC, 10, 0), ("i", SIGNS, 10, 0)],
-            "⟨op, v⟩",
-            id="brackets as letters",
+            [("h", SIGNS, 10, 0), ("op, v", ITALIC, 10, 0), ("i", SIGNS, 10, 0)], "⟨op, v⟩", id="brackets as letters"
         ),
         pytest.param([("paper", TEXT, 10, 0), ("4", TEXT, 7, -4)], "paper4", id="the mark of a footnote"),
         pytest.param([("T", TEXT, 10, 0), ("APAS", TEXT, 7, 0)], "TAPAS", id="small capitals"),
@@ -415,24 +413,65 @@ def test_a_letter_with_an_index_is_a_formula(runs: list[tuple[str, str, float, f
 @pytest.mark.parametrize(
     ("runs", "said"),
     [
-        pytest.param(
-            [("of 2", TEXT, 10, 0), ("19", TEXT, 7, -4), (" keys", TEXT, 10, 0)], "of $2^{19}$ keys", id="of two"
-        ),
+        pytest.param([("of 2", TEXT, 10, 0), ("19", TEXT, 7, -4), (" keys", TEXT, 10, 0)], "of $2^{19}$ keys", id="of two"),
         pytest.param([("10", TEXT, 10, 0), ("−7", SIGNS, 7, -4)], "$10^{-7}$", id="a negative one"),
-        pytest.param(
-            [("32", TEXT, 10, 0), ("2", TEXT, 7, -4), (" = 1024", TEXT, 10, 0)], "$32^{2}$ = 1024", id="a square"
-        ),
+        pytest.param([("32", TEXT, 10, 0), ("2", TEXT, 7, -4), (" = 1024", TEXT, 10, 0)], "$32^{2}$ = 1024", id="a square"),
         pytest.param([("in 2019", TEXT, 10, 0), ("3", TEXT, 7, -4)], "in 20193", id="the mark of a footnote"),
         pytest.param([("10", TEXT, 10, 0), ("2", TEXT, 7, 1.5)], "102", id="a base of numbers"),
         pytest.param([("1.2", TEXT, 10, 0), ("10", TEXT, 7, -4)], "1.210", id="behind a point"),
         pytest.param([("219 keys", TEXT, 10, 0)], "219 keys", id="a number"),
     ],
-)
+)  # fmt: skip
 def test_a_raised_exponent_is_read_as_a_power_and_not_as_more_digits(
     runs: list[tuple[str, str, float, float]], said: str
 ) -> None:
     drawn = Drawn(*runs)
     assert [item.text for item in with_subscripts([drawn.item], drawn)] == [said]  # type: ignore[arg-type]
+
+
+class DrawnInLines(Drawn):
+    """The same with each run on a line of its own, as PDFium has what is raised."""
+
+    def lines(self) -> Iterator[TextLine]:
+        start = 0
+        for text in self.runs:
+            yield TextLine(text, start)
+            start += len(text)
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        (["with probability ", "p", "2", " each"], "with probability $p^{2}$ each"),
+        (["of ", "h", "n", " values"], "of $h^{n}$ values"),
+        (["times (1-p)", "F", " of"], "times (1-p)$^{F}$ of"),
+        (["times (1-p)", "2", " of"], "times (1-p)$^{2}$ of"),
+        (["it is (see below)", "2", " of"], "it is (see below)2 of"),
+        (["Smith J", "2", ", Doe"], "Smith J2, Doe"),
+        (["some words", "2", " of"], "some words2 of"),
+    ],
+)
+def test_an_exponent_on_a_line_of_its_own_is_one_of_its_letter(runs: list[str], said: str) -> None:
+    def is_raised(place: int) -> bool:
+        return place == len(runs) - 2
+
+    drawn = DrawnInLines(
+        *(
+            (
+                text,
+                ITALIC if len(text) == 1 and not is_raised(place) else TEXT,
+                *((7, -4) if is_raised(place) else (10, 0)),
+            )
+            for place, text in enumerate(runs)
+        )
+    )
+    assert [item.text for item in with_subscripts([drawn.item], drawn)] == [said]  # type: ignore[arg-type]
+
+
+def test_an_exponent_that_the_engine_has_apart_becomes_one() -> None:
+    drawn = DrawnInLines(("p", ITALIC, 10, 0), ("2", TEXT, 7, -4))
+    base, raised = (replace(drawn.item, text=one.text, box=one.box) for one in drawn.characters(TextLine("p2", 0)))
+    assert [item.text for item in with_subscripts([base, raised], drawn)] == ["p", "$^{2}$"]  # type: ignore[arg-type]
 
 
 def test_brackets_around_primes_are_mended_on_both_sides() -> None:

@@ -582,10 +582,7 @@ def test_references_that_are_counted_in_the_margin_keep_their_numbers(read: Any)
         (["it is a state-of-the-", "art waiter"], "it is a state-of-the-art waiter"),
         (["the well-known room, and a well-", "known waiter"], "the well-known room, and a well-known waiter"),
         (["as was shown by Smith-", "Jones in the rooms"], "as was shown by Smith-Jones in the rooms"),
-        (
-            ["see https://example.org/rooms/", "waiters.html for more"],
-            "see https://example.org/rooms/waiters.html for more",
-        ),
+        (["see https://example.org/rooms/", "waiters.html for more"], "see https://example.org/rooms/waiters.html for more"),
         (["see https://www.", "example.org/rooms/all for more"], "see https://www.example.org/rooms/all for more"),
         (["see https://doi.org/10.", "1234/rooms.5 for more"], "see https://doi.org/10.1234/rooms.5 for more"),
         (["we ask https://example.org.", "Then we wait."], "we ask https://example.org. Then we wait."),
@@ -600,7 +597,7 @@ def test_references_that_are_counted_in_the_margin_keep_their_numbers(read: Any)
         "an identifier cut at a full stop",
         "an address at the end of a sentence",
     ],
-)
+)  # fmt: skip
 def test_what_the_end_of_a_line_cut_is_whole_again(read: Any, lines: list[str], whole: str) -> None:
     sheet = first_sheet()
     before, after = wrapped(prose(1, 3), 460), wrapped(f"{lines[1]} {prose(2, 3)}", 460)
@@ -683,16 +680,59 @@ def chaptered(headings: Sequence[tuple[str, float, str]], width: float = 460, x:
     return sheets
 
 
-def test_numbered_headings_have_the_levels_of_their_numbers(read: Any) -> None:
-    rows = [
-        ("1 Introduction", 14, BOLD), ("2 Rooms", 14, BOLD), ("2.1 Doors: open, or not?", 12, BOLD), ("2.1.1 Keys", 10, BOLD),
-        ("2.2 Windows", 12, BOLD), ("3 Results", 14, BOLD), ("Acknowledgments", 14, BOLD), ("A Proofs", 14, BOLD),
-        ("A.1 A lemma", 12, BOLD),
-    ]  # fmt: skip
-    assert read(chaptered(rows)).headings == [
-        "## 1 Introduction", "## 2 Rooms", "### 2.1 Doors: open, or not?", "#### 2.1.1 Keys", "### 2.2 Windows",
-        "## 3 Results", "## Acknowledgments", "## A Proofs", "### A.1 A lemma",
-    ]  # fmt: skip
+SECTIONS = [("1 Introduction", 14, BOLD), ("2 Rooms", 14, BOLD)]
+RESULTS = ("3 Results", 14, BOLD)
+HEADINGS = [
+    pytest.param(
+        [*SECTIONS, ("2.1 Doors: open, or not?", 12, BOLD), ("2.1.1 Keys", 10, BOLD), ("2.2 Windows", 12, BOLD), RESULTS,
+         ("Acknowledgments", 14, BOLD), ("A Proofs", 14, BOLD), ("A.1 A lemma", 12, BOLD)],
+        ["## 1 Introduction", "## 2 Rooms", "### 2.1 Doors: open, or not?", "#### 2.1.1 Keys", "### 2.2 Windows", "## 3 Results",
+         "## Acknowledgments", "## A Proofs", "### A.1 A lemma"],
+        id="numbers give the levels"),
+    pytest.param(
+        [*SECTIONS, ("Doors and keys", 10, SANS), ("Windows", 10, SANS), RESULTS],
+        ["## 1 Introduction", "## 2 Rooms", "### Doors and keys", "### Windows", "## 3 Results"],
+        id="a font of their own, neither bold nor large"),
+    pytest.param(
+        [("1.1 Doors", 12, BOLD), ("1.2 Windows", 12, BOLD), ("2.1 Stairs", 12, BOLD), ("2.2 Lifts", 12, BOLD)],
+        ["### 1.1 Doors", "### 1.2 Windows", "### 2.1 Stairs", "### 2.2 Lifts"],
+        id="below chapters whose numbers are drawn"),
+    pytest.param(
+        [*SECTIONS, ("2.1 Doors", 10, ROMAN), ("2.1.1 Keys", 10, BOLD), ("2.2 Windows", 12, BOLD), RESULTS],
+        ["## 1 Introduction", "## 2 Rooms", "#### 2.1.1 Keys", "### 2.2 Windows", "## 3 Results"],
+        id="one set like the text takes no others with it"),
+    pytest.param(
+        [("I. INTRODUCTION", 10, BOLD), ("II. ROOMS", 10, BOLD), ("A. Doors", 10, ITALIC), ("1. Keys", 10, ITALIC),
+         ("2. Locks", 10, ITALIC), ("B. Windows", 10, ITALIC), ("III. RESULTS", 10, BOLD), ("A. Waiting", 10, ITALIC),
+         ("IV. END", 10, BOLD)],
+        ["## I. INTRODUCTION", "## II. ROOMS", "### A. Doors", "#### 1. Keys", "#### 2. Locks", "### B. Windows",
+         "## III. RESULTS", "### A. Waiting", "## IV. END"],
+        id="Roman sections with lettered and counted ones"),
+    pytest.param(
+        [*SECTIONS, ("Proposition 4.2 (Rooms are finite).", 10, BOLD), RESULTS],
+        ["## 1 Introduction", "## 2 Rooms", "## 3 Results"],
+        id="a proposition with a name is none"),
+    pytest.param(
+        [("1 I N T R O D U C T I O N", 14, BOLD), ("2 R O O M S", 14, BOLD), ("A B and C", 14, BOLD)],
+        ["## 1 INTRODUCTION", "## 2 ROOMS", "## A B and C"],
+        id="letter-spaced words are closed up"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rows", "headings"), HEADINGS)
+def test_headings_are_found_with_their_levels(
+    read: Any, rows: list[tuple[str, float, str]], headings: list[str]
+) -> None:
+    found = read(chaptered(rows)).headings
+    assert [heading for heading in found if heading.lstrip("# ") != "2.1 Doors"] == headings
+
+
+def test_headings_without_white_above_them_are_found_by_number_and_face(read: Any) -> None:
+    sheet, y = first_sheet(), TOP
+    for index, heading in enumerate(("1 Introduction", "2 Rooms", "2.1 Doors", "3 Results")):
+        y = sheet.column(LEFT, y, [heading], size=12, font=BOLD) - 2.4
+        y = sheet.column(LEFT, y, wrapped(prose(index + 1, 5), 460))
+    assert read([sheet]).headings == ["## 1 Introduction", "## 2 Rooms", "### 2.1 Doors", "## 3 Results"]
 
 
 def run_in(heading: str, font: str, index: int, sheet: Sheet, y: float) -> float:
@@ -744,40 +784,6 @@ def test_a_bold_heading_over_three_lines_is_one_however_far_they_stand_apart(rea
         y += 14 * gap
     sheets[-1].column(LEFT, y + 20, wrapped(prose(51, 5), 460))
     assert read(sheets).headings[-1] == "## 3 What is left of the rooms when all have waited"
-
-
-def test_headings_in_a_font_of_their_own_need_be_neither_bold_nor_large(read: Any) -> None:
-    rows = [("1 Introduction", 14, BOLD), ("2 Rooms", 14, BOLD), ("Doors and keys", 10, SANS), ("Windows", 10, SANS),
-            ("3 Results", 14, BOLD)]  # fmt: skip
-    assert [line.lstrip("# ") for line in read(chaptered(rows)).headings] == [row[0] for row in rows]
-
-
-def test_sections_below_chapters_whose_numbers_are_drawn_are_found(read: Any) -> None:
-    rows = [("1.1 Doors", 12, BOLD), ("1.2 Windows", 12, BOLD), ("2.1 Stairs", 12, BOLD), ("2.2 Lifts", 12, BOLD),
-            ("3.1 Roofs", 12, BOLD)]  # fmt: skip
-    assert [line.lstrip("# ") for line in read(chaptered(rows)).headings] == [row[0] for row in rows]
-
-
-def test_a_heading_that_is_not_found_takes_no_others_with_it(read: Any) -> None:
-    """2.1 is set as the text is: 2.1.1 and 2.2 are headings all the same."""
-    rows = [("1 Introduction", 14, BOLD), ("2 Rooms", 14, BOLD), ("2.1 Doors", 10, ROMAN), ("2.1.1 Keys", 10, BOLD),
-            ("2.2 Windows", 12, BOLD), ("3 Results", 14, BOLD)]  # fmt: skip
-    found = read(chaptered(rows)).headings
-    assert [heading for heading in found if "2.1 Doors" not in heading] == [
-        "## 1 Introduction", "## 2 Rooms", "#### 2.1.1 Keys", "### 2.2 Windows", "## 3 Results",
-    ]  # fmt: skip
-
-
-def test_roman_sections_have_lettered_and_counted_ones_in_them(read: Any) -> None:
-    rows = [
-        ("I. INTRODUCTION", 10, BOLD), ("II. ROOMS", 10, BOLD), ("A. Doors", 10, ITALIC), ("1. Keys", 10, ITALIC),
-        ("2. Locks", 10, ITALIC), ("B. Windows", 10, ITALIC), ("III. RESULTS", 10, BOLD), ("A. Waiting", 10, ITALIC),
-        ("IV. END", 10, BOLD),
-    ]  # fmt: skip
-    assert read(chaptered(rows)).headings == [
-        "## I. INTRODUCTION", "## II. ROOMS", "### A. Doors", "#### 1. Keys", "#### 2. Locks", "### B. Windows",
-        "## III. RESULTS", "### A. Waiting", "## IV. END",
-    ]  # fmt: skip
 
 
 def test_the_number_of_a_chapter_stands_above_its_title(read: Any) -> None:
@@ -931,16 +937,6 @@ def test_the_name_of_a_periodical_is_no_title(read: Any) -> None:
     sheet.put(LEFT, 150, "Ann Author and Ben Writer", 11)
     filled(sheet, LEFT, 200, 1, width=460)
     assert read([sheet]).reading.title == "A study of slow waiting in many rooms"
-
-
-def test_a_proposition_with_a_name_of_its_own_is_no_heading(read: Any) -> None:
-    rows = [
-        ("1 Introduction", 14, BOLD),
-        ("2 Rooms", 14, BOLD),
-        ("Proposition 4.2 (Rooms are finite).", 10, BOLD),
-        ("3 Results", 14, BOLD),
-    ]
-    assert read(chaptered(rows)).headings == ["## 1 Introduction", "## 2 Rooms", "## 3 Results"]
 
 
 # References

@@ -9,7 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from phases.planning.quotes import quote_of
-from phases.planning.rules import plan_of_text
+from phases.planning.rules import plan_by_rules, plan_of_text
+from phases.readers.markdown import add_notes, paper_document
+from phases.readers.outline import outline_of
 from phases.readers.reading import BROKEN, OK, Unreadable
 from phases.readers.text import read_requirement, read_text
 from tests.papers import MARKDOWN, PAPER
@@ -96,6 +98,22 @@ def test_any_bytes_are_read_or_unreadable(content: bytes, markdown: bool) -> Non
     else:
         assert reading.verdict == requirement.verdict == OK
         assert len(requirement.title or "") <= 80
+
+
+NOTES = [
+    "# Addendum\n\nThe window is set to 7 items.\n\n## Data\n\nUse all lists.\n",
+    "The window is set to 7 items.\n",
+]
+
+
+@pytest.mark.parametrize("note", NOTES, ids=["below its heading", "without any heading"])
+def test_the_prose_of_an_addendum_is_planned(note: str) -> None:
+    paper = b"# Thin\n\n## 1 Introduction\n\nLists are long.\n\n## 2 Method\n\nWe keep every third item.\n"
+    reading = add_notes(read_text(paper, markdown=True), [("addendum.md", read_text(note.encode(), markdown=True))])
+    document = paper_document(reading, "0" * 64, "md")
+    plan = plan_by_rules(document.text, outline_of(document), body_start=document.body_start)
+    assert "The window is set to 7 items." in [row["text"] for row in plan["requirements"]]
+    assert [(row["name"], row["value"]) for row in plan["values"]] == [("window", 7)]
 
 
 # Plain text
@@ -228,14 +246,12 @@ def test_to_read_a_text_takes_time_in_proportion_to_it(text: str) -> None:
         pytest.param("Build a queue. It must survive.", "Build a queue", id="its first sentence"),
         pytest.param("Build a queue\nthat survives", "Build a queue", id="its first line"),
         pytest.param("  \n\nBuild a queue!", "Build a queue", id="its first line that is not empty"),
-        pytest.param(
-            "Use Python 3.11 and no more. Then rest.", "Use Python 3.11 and no more", id="a point in a number"
-        ),
+        pytest.param("Use Python 3.11 and no more. Then rest.", "Use Python 3.11 and no more", id="a point in a number"),
         pytest.param("实现一个队列。它必须可靠。", "实现一个队列", id="a sentence in Chinese"),
         pytest.param("word " * 40, ("word " * 16).strip(), id="as many words as a title holds"),
         pytest.param("w" * 200, "w" * 80, id="as many letters as a title holds"),
     ],
-)
+)  # fmt: skip
 def test_the_title_of_a_requirement_is(text: str, title: str) -> None:
     assert read_requirement(text.encode()).title == title
 

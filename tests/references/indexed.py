@@ -10,15 +10,14 @@ from typing import Any
 from phases.references import relations, search
 from phases.references.index import build
 from phases.references.index.build import RepositoryIndex
-from phases.references.index.cache_file import cache_path
+from phases.references.index.cache import cache_path
 from phases.references.index.documents import CheckRow
 from phases.references.search import Hit, SearchHit
 
 
 def cache_file(task: Path | str) -> Path:
     """Where the cache of a task's index lies."""
-    with cache_path(_directory(task), os.path.join(task, "indexes")) as path:
-        return Path(path)
+    return Path(cache_path(_directory(task), os.path.join(task, "indexes")))
 
 
 def index_repositories(code_base: str, rows: Any, into: str, check: CheckRow) -> list[RepositoryIndex]:

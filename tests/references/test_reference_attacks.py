@@ -17,9 +17,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from phases.references.fetch.clone import parse_listing, parse_sizes
 from phases.references.fetch.fetch import fetch_repositories
 from phases.references.fetch.file_filter import DEEP, ODD, NameCollisions, free_name, plain_path
-from phases.references.fetch.git_objects import parse_listing, parse_sizes
 from phases.references.fetch.model import FetchRules, RepositoryRefused, WantedRepository
 from tests.papers import HANGS
 from tests.repositories import (

@@ -439,7 +439,10 @@ def test_a_lookup_is_asked_for_references_without_a_repository_most_promising_fi
     ("text", "note"),
     [
         ("# W\n\n## 1 Method\n\nWe wait.\n", "the paper has no references"),
-        ("# W\n\n## 1 Method\n\nWe wait.\n\n## References\n\nnone\n", "the reference list could not be told apart"),
+        (
+            "# W\n\n## 1 Method\n\nWe wait.\n\n## References\n\nnone\n",
+            "the reference list could not be split into references",
+        ),
     ],
 )
 def test_a_paper_without_references_is_told(text: str, note: str) -> None:

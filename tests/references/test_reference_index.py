@@ -21,11 +21,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phases.references.index.build import RepositoryIndex
-from phases.references.index.cache import CHUNK, CacheUnusable, chunks_of, unpack_chunk, unpack_parsed
-from phases.references.index.cache_file import open_readable, open_writable
-from phases.references.index.import_resolver import ImportResolver
-from phases.references.index.rebuild_cache import rebuild_cache
-from phases.references.parse.model import Import, Piece
+from phases.references.index.cache import (
+    CHUNK,
+    CacheUnusable,
+    chunks_of,
+    open_readable,
+    open_writable,
+    unpack_chunk,
+    unpack_parsed,
+)
+from phases.references.parse.model import Piece
 from pipeline.base.errors import PhaseError
 from tests.papers import HANGS, ROOT
 from tests.references.indexed import cache_file, index_repositories, search_code
@@ -72,8 +77,6 @@ def test_a_repository_gets_a_document_that_keeps_its_schema(tmp_path: Path) -> N
     jsonschema.validate(document(tmp_path), schema)
     rows = {row["path"]: row for row in document(tmp_path)["files"]}
     assert [symbol["name"] for symbol in rows["pkg/model.py"]["symbols"]] == ["Encoder", "forward"]
-    assert rows["pkg/model.py"]["imports"][0]["resolved"] == "pkg/layers.py"
-    assert "resolved" not in rows["pkg/model.py"]["imports"][1]
     assert document(tmp_path)["left_out"] == [{"path": "data.bin", "why": "binary"}]
     data = (tmp_path / "indexes" / "a__b.json").read_bytes()
     assert (one.files, one.left_out, one.faults, one.parsed) == (4, {"binary": 1}, 0, 4)
@@ -101,14 +104,6 @@ def test_only_a_changed_file_is_parsed_again_and_a_gone_one_is_forgotten(tmp_pat
     assert [hit.path for hit in search_code(into, "Scale")][:1] == ["pkg/layers.py"]
     assert not any(hit.name == "Norm" for hit in search_code(into, "Norm"))
     assert search_code(into, "rooms") == []
-
-
-def test_a_file_that_moved_or_stands_twice_is_not_parsed_again(tmp_path: Path) -> None:
-    index(tmp_path, fetched(tmp_path, FILES))
-    text = FILES["pkg/model.py"]
-    (one,) = index(tmp_path, fetched(tmp_path, {**FILES, "moved/model.py": text, "again/model.py": text}))
-    assert one.parsed == 0
-    assert len([hit for hit in search_code(str(tmp_path / "indexes"), "Encoder") if hit.name == "Encoder"]) == 3
 
 
 def test_a_repository_that_is_gone_leaves_nothing(tmp_path: Path) -> None:
@@ -172,11 +167,10 @@ def test_a_row_that_breaks_the_schema_is_left_out_and_said(tmp_path: Path) -> No
         pytest.param("deleted", marks=pytest.mark.slow),
         "cut",
         "overwritten",
-        pytest.param("of another version", marks=pytest.mark.slow),
         "a journal without its file",
     ],
 )
-def test_a_cache_that_is_lost_or_damaged_is_made_anew_without_parsing(tmp_path: Path, damage: str) -> None:
+def test_a_cache_that_is_lost_or_damaged_is_made_anew(tmp_path: Path, damage: str) -> None:
     rows = fetched(tmp_path, FILES)
     index(tmp_path, rows)
     cache, into = cache_file(tmp_path), str(tmp_path / "indexes")
@@ -185,7 +179,7 @@ def test_a_cache_that_is_lost_or_damaged_is_made_anew_without_parsing(tmp_path: 
     assert search_code(into, "unit length") == expected
     hurt(cache, damage)
     (one,) = index(tmp_path, rows)
-    assert (one.parsed, one.files) == (0, 4)
+    assert (one.parsed, one.files) == (4, 4)
     assert search_code(into, "unit length") == expected
     assert expected[0].name == "Norm"
 
@@ -197,10 +191,6 @@ def hurt(cache: Path, damage: str) -> None:
         os.truncate(cache, 5000)
     elif damage == "overwritten":
         cache.write_bytes(b"no database" * 1000)
-    elif damage == "of another version":
-        with sqlite3.connect(cache) as connection:
-            connection.execute("PRAGMA user_version = 1")
-        connection.close()
     elif damage == "a journal without its file":
         cache.with_name(cache.name + "-journal").write_bytes(bytes.fromhex("d9d505f920a163d7") + b"\1" * 4000)
 
@@ -278,7 +268,6 @@ def test_the_full_text_agrees_with_its_rows_after_many_changes(tmp_path: Path) -
             for number in range(8 - turn)
         }
         index(tmp_path, fetched(tmp_path, files))
-    rebuild_cache(str(cache_file(tmp_path)), str(tmp_path / "indexes"), str(tmp_path / "code_base"), {})
     index(tmp_path, fetched(tmp_path, FILES))
     with open_writable(str(cache_file(tmp_path))) as cache:
         cache.rows("INSERT INTO words (words) VALUES ('integrity-check')")
@@ -338,74 +327,3 @@ def test_no_bytes_break_unpacking(data: bytes) -> None:
     for read in (unpack_chunk, unpack_parsed):
         with pytest.raises(CacheUnusable, match="damaged"):
             read(data)
-
-
-PATHS = [
-    *(
-        "setup.py",
-        "src/net/__init__.py",
-        "src/net/core.py",
-        "src/net/sub/__init__.py",
-        "src/net/sub/deep.py",
-        "tools/run.py",
-        "tools/side.py",
-    ),
-    *("c/main.c", "c/main.h", "include/lib/api.h", "kernels/only.cuh", "x/twin.h", "y/twin.h"),
-    *("web/app.ts", "web/lib/index.js", "web/part.tsx", "web/old.jsx"),
-    *("j/src/org/net/Layer.java", "g/go.mod", "g/net/layer.go", "g/net/layer_test.go", "g/main.go"),
-    *(
-        "r/src/lib.rs",
-        "r/src/net.rs",
-        "r/src/net/layer.rs",
-        "r/src/opt/mod.rs",
-        "jl/main.jl",
-        "jl/part.jl",
-        "s/run.R",
-        "s/lib.R",
-    ),
-]
-
-
-@pytest.mark.parametrize(
-    ("language", "path", "module", "names", "found"),
-    [
-        ("python", "tools/run.py", "net.core", (), "src/net/core.py"),
-        ("python", "tools/run.py", "side", (), "tools/side.py"),
-        ("python", "src/net/core.py", ".sub", ("deep",), "src/net/sub/deep.py"),
-        ("python", "src/net/sub/deep.py", "..", ("core",), "src/net/core.py"),
-        ("python", "src/net/sub/deep.py", "..core", ("Layer",), "src/net/core.py"),
-        ("python", "src/net/sub/deep.py", "....far", (), None),
-        ("python", "src/net/core.py", "numpy", (), None),
-        ("c", "c/main.c", "main.h", (), "c/main.h"),
-        ("cpp", "c/main.c", "lib/api.h", (), "include/lib/api.h"),
-        ("cuda", "c/main.c", "only.cuh", (), "kernels/only.cuh"),
-        ("c", "c/main.c", "twin.h", (), None),
-        ("typescript", "web/app.ts", "./lib", (), "web/lib/index.js"),
-        ("typescript", "web/app.ts", "./part.js", (), "web/part.tsx"),
-        ("javascript", "web/app.ts", "./old", (), "web/old.jsx"),
-        ("javascript", "web/app.ts", "react", (), None),
-        ("java", "j/src/Main.java", "org.net.Layer", (), "j/src/org/net/Layer.java"),
-        ("java", "j/src/Main.java", "org.net.Layer.Inner", (), "j/src/org/net/Layer.java"),
-        ("go", "g/main.go", "example.org/g/net", (), "g/net/layer.go"),
-        ("rust", "r/src/lib.rs", "crate::net::layer::Norm", (), "r/src/net/layer.rs"),
-        ("rust", "r/src/net.rs", "super::opt", (), "r/src/opt/mod.rs"),
-        ("rust", "r/src/net.rs", "self::layer", (), "r/src/net/layer.rs"),
-        ("julia", "jl/main.jl", "part.jl", (), "jl/part.jl"),
-        ("r", "s/run.R", "lib.R", (), "s/lib.R"),
-        ("text", "README.md", "anything", (), None),
-    ],
-)  # fmt: skip
-def test_an_import_finds_the_file_that_it_means(
-    language: str, path: str, module: str, names: tuple[str, ...], found: str | None
-) -> None:
-    assert ImportResolver(PATHS, {"g": "example.org/g"}).resolve(language, path, Import(module, names, 1)) == found
-
-
-@given(
-    st.sampled_from(["python", "c", "typescript", "java", "go", "rust", "julia", "r"]),
-    st.text(max_size=60),
-    st.lists(st.text(max_size=9), max_size=3),
-)
-def test_no_import_breaks_resolving_or_leads_outside(language: str, module: str, names: list[str]) -> None:
-    found = ImportResolver(PATHS, {"g": "example.org/g"}).resolve(language, PATHS[2], Import(module, tuple(names), 1))
-    assert found is None or found in PATHS

@@ -60,6 +60,7 @@ def roles(body: str, **more: Any) -> dict[str, str]:
         f"We open-source the code of this work under {LAB}.",
         f"Our code to run all baselines is hosted at {LAB}.",
         f"Our modified code is available at {LAB}.",
+        f"Our code base is available at {LAB}.",
         f"We release FooNet at {NAMED}.",
         f"FooNet is available at {NAMED}.",
         f"The source code of FooNet can be found at {LAB}.",

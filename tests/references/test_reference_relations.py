@@ -138,7 +138,7 @@ def test_the_rows_keep_the_schema(into: str) -> None:
             ("R1",),
             "B1 is cited in the very passage of R1",
         ),
-        (citation("S4", 4, "See [1]."), ("R1",), "B1 is cited beside R1"),
+        (citation("S4", 4, "See [1]."), ("R1",), "B1 is cited next to R1"),
         (citation("S9", 4, "See [1]."), (), ""),
         (citation("S4", 5, "See [1]."), (), ""),
         (citation(None, 4, "A contrastive loss with temperature [1]."), ("R1",), "B1 is cited on the page of R1"),

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from phases.agent.reference_context import ReferenceContext
-from phases.agent.tools.reference import LONGEST_ANSWER, reference_tool
+from phases.agent.tools.reference import LONGEST_ANSWER, ReferenceContext, reference_tool
 from phases.agent.tools.toolbox import ToolResult
 from phases.references.search import EXCERPT_LINES, LONGEST_LINE, LONGEST_TEXT, NotShown, SearchHit, read_on
 from pipeline.base.files import sha256
@@ -222,7 +221,7 @@ def test_where_the_index_of_a_repository_is_gone_nothing_found_is_no_answer(tmp_
     index(tmp_path, fetched(tmp_path, FILES))
     (tmp_path / "indexes" / "a__b.json").unlink()
     cache_file(tmp_path).unlink()
-    with pytest.raises(NotShown, match="the index of a__b is gone or damaged; make it anew with: pipeline resume"):
+    with pytest.raises(NotShown, match="the index of a__b is gone or damaged; rebuild it with: pipeline resume"):
         answer_query(str(tmp_path), LISTED, "forward", "", 5)
 
 

@@ -78,7 +78,7 @@ def test_there_are_as_many_as_the_user_allows_and_none_after_one_that_changed_no
     assert begin(task, 1) == "attempt 1 of 1 was the last one; more: --reproduce-attempts 2"
     assert begin(task) == "2"
     end(task, "one = 2\n")
-    assert begin(task, 5) == "attempt 2 changed nothing, so there is no other one"
+    assert begin(task, 5) == "attempt 2 changed nothing, so there is no further attempt"
 
 
 def test_there_is_none_where_nothing_can_be_mended(task: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.reproduction.artifacts import read_artifacts, read_labels
+from phases.reproduction.artifacts import count_digits, find_constants, read_artifacts, read_labels
 from phases.reproduction.compare import (
     HELD_BACK,
     MEASURED,
@@ -26,7 +26,6 @@ from phases.reproduction.compare import (
     tolerance_of,
 )
 from phases.reproduction.declared import read_declared
-from phases.reproduction.suspicion import count_digits, find_constants
 from phases.workspace.workspace import Workspace
 from pipeline.engine.contract import Contracts
 from tests.strategies import QUICK
@@ -138,7 +137,7 @@ def test_orders_that_the_paper_makes_clear_are_looked_for() -> None:
         ("predictions.csv", "y_pred\n1\n", "predictions.csv: it needs a column `result`"),
         ("predictions.csv", "result,y_pred\nE1\n", "predictions.csv: line 2 does not have the 2 columns"),
         ("predictions.csv", "result,y_pred,y_true\nE1,1,1\nE1,1,\n", "predictions.csv: some rows of E1 have y_true"),
-        ("measurements.csv", "result,value\nE1,nan\n", "measurements.csv: nan is no number"),
+        ("measurements.csv", "result,value\nE1,nan\n", "measurements.csv: nan is not a finite number"),
         ("measurements.csv", "result,value\nE1,\n", "measurements.csv: could not convert"),
         ("metrics.json", "[1]", "metrics.json: it must be one object"),
         ("metrics.json", '{"E1": true}', "metrics.json: E1 must be a number"),
@@ -197,7 +196,9 @@ def test_what_is_declared_twice_or_of_nothing_is_told(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(("name", "safe"), [("../a", "a"), ("a/b", "a-b"), ("-a", "a"), ("a b", "a-b"), ("..", "experiment")])
+@pytest.mark.parametrize(
+    ("name", "safe"), [("../a", "a"), ("a/b", "a-b"), ("-a", "a"), ("a b", "a-b"), ("..", "experiment")]
+)
 def test_a_name_leads_nowhere_else(name: str, safe: str, tmp_path: Path) -> None:
     found = _declared(tmp_path, f"experiments:\n  - {{name: '{name}', full: x, results: [E1]}}\n")
     assert ([one.name for one in found.experiments], found.faults) == ([safe], ())

@@ -454,7 +454,7 @@ def test_what_a_command_prints_is_of_bounded_size(workspace: Path, kind: str) ->
     assert code == 0
     assert len(output) < LARGEST_OUTPUT + 100
     assert output.startswith("the beginning")
-    assert "bytes here are left out" in output
+    assert "bytes left out here" in output
     assert output.endswith("the end\n")
 
 
@@ -545,7 +545,7 @@ def test_a_folder_that_was_full_before_may_be_made_smaller(workspace: Path, kind
         ("true " + "x" * 90_000, 0, ""),
         ("true " + "x" * 200_000, None, "not run: the command has 200,005 bytes, over 100,000"),
         ("echo a\0b", None, "not run: there is a NUL character in the command\n"),
-        ("echo \ud800", None, "not run: the command is no text: it holds half a surrogate pair\n"),
+        ("echo \ud800", None, "not run: the command is not valid text: it holds half a surrogate pair\n"),
         (
             "printf '\\377\\033]0;owned\\007\\033[2J\\r\\302\\233x\\342\\200\\256y'",
             0,

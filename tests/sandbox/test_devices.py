@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from phases.agent.machine_facts import machine_facts
+from phases.agent.session import machine_facts
 from phases.sandbox.box import BUBBLEWRAP, LANDLOCK, Box, with_machine
 from phases.sandbox.bubblewrap import wrap_command
 from phases.sandbox.commands import run_command

@@ -12,11 +12,8 @@ from phases.sandbox.locks import (
     parse_pylock,
     read_lock,
     render_requirements,
-    with_licences,
     write_lock,
 )
-from phases.sandbox.wheel_licences import find_licence, read_metadata
-from tests.work import deadline_in
 
 ONE, TWO = "1" * 64, "2" * 64
 PYLOCK = f"""
@@ -45,44 +42,6 @@ def test_a_lock_keeps_names_versions_and_the_hash_of_each_file(tmp_path: Path) -
     shown = describe_packages(rows, ["Torch>=2"])
     assert shown == "torch 2.5.1+cpu (850 MB) and 1 that this needs; 850 MB to download, if none of it is here yet"
     assert describe_packages(rows[1:], ["tqdm"]) == "tqdm 4.70"
-
-
-def test_licences_are_kept_with_the_lock_and_an_older_lock_has_none(tmp_path: Path) -> None:
-    packages = with_licences(parse_pylock(PYLOCK.encode()), {"torch": "BSD-3-Clause", "tqdm": "\033[2J"})
-    assert [row.licence for row in packages] == ["BSD-3-Clause", ""]
-    write_lock(str(tmp_path), "of this", packages)
-    assert read_lock(str(tmp_path), "of this") == packages
-    shown = describe_packages([row._asdict() for row in packages], ["torch"])
-    assert shown.endswith("; licences: BSD-3-Clause (1), not told (1)")
-    path = lock_in(tmp_path / "older")
-    rows = json.loads(path.read_text())
-    path.write_text(
-        json.dumps({**rows, "packages": [{k: v for k, v in row.items() if k != "licence"} for row in rows["packages"]]})
-    )
-    found = read_lock(str(tmp_path / "older"), "x")
-    assert found is not None
-    assert [row.licence for row in found] == ["", ""]
-
-
-@pytest.mark.parametrize(
-    ("metadata", "licence"),
-    [
-        ("License-Expression: MIT OR Apache-2.0\nLicense: else\n", "MIT OR Apache-2.0"),
-        ("License: BSD\n", "BSD"),
-        ("License: UNKNOWN\nClassifier: License :: OSI Approved\nClassifier: License :: OSI Approved :: MIT\n", "MIT"),
-        (f"License: {'a whole text ' * 20}\nClassifier: License :: OSI Approved :: BSD License\n", "BSD License"),
-        ("Classifier: Programming Language :: Python\n\nLicense: of the description\n", ""),
-    ],
-)  # fmt: skip
-def test_a_licence_is_what_a_package_names_in_a_few_words(metadata: str, licence: str) -> None:
-    assert find_licence(f"Metadata-Version: 2.4\nName: x\n{metadata}") == licence
-
-
-@pytest.mark.parametrize(
-    "address", ["ftp://127.0.0.1/a.whl", "file:///etc/passwd", "file:///", "no address", "http://127.0.0.1:9/a"]
-)
-def test_what_is_no_wheel_has_no_metadata(address: str) -> None:
-    assert read_metadata(address, deadline_in(2)) == ""
 
 
 def lock_in(folder: Path) -> Path:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from phases.supervision import gate, graph_executor
+from phases.supervision import gate
 from phases.supervision.config import BranchLimits, Config, Layers, ModeLimits
 from phases.supervision.effects import Effects
 from phases.supervision.enums import (
@@ -18,13 +18,12 @@ from phases.supervision.enums import (
     SupervisorPhase,
 )
 from phases.supervision.execution_mode import ModeState
-from phases.supervision.facts import Action
+from phases.supervision.facts import Action, DiskFacts
+from phases.supervision.graph import CONTRACTS, is_active
 from phases.supervision.progress import Fruitless, Progress
 from phases.supervision.signals import Signal
 from phases.supervision.state import KernelState
-from phases.supervision.step_contracts import CONTRACTS
 from phases.supervision.work_ledger import WorkLedger, after_action
-from phases.supervision.workspace_snapshot import DiskFacts
 from tests.supervision_runs import Supervision, Turn, check, ran, read, write
 
 L1_ALONE = Config(layers=Layers(recovery_supervisor=False))
@@ -86,7 +85,7 @@ def test_a_takeover_that_is_over_leaves_nothing_that_forces() -> None:
     run.round(write("src/a.py"))
     run.bridge.take_over()
     run.round(read())
-    assert graph_executor.is_active(run.state.graph)
+    assert is_active(run.state.graph)
     run.rounds(*(write("src/b.py", number) for number in range(4)))
     assert run.phase is SupervisorPhase.COOLDOWN
     assert run.state.graph.graph is not None

@@ -8,10 +8,9 @@ from dataclasses import replace
 import pytest
 
 from phases.supervision.config import BranchLimits, Config, RecoveryLimits, Triggers
-from phases.supervision.enums import DegradedTier, ExecutionMode, GraphStatus, NodeType, SupervisorPhase
-from phases.supervision.facts import Action, Task
+from phases.supervision.enums import ExecutionMode, GraphStatus, NodeType, SupervisorPhase
+from phases.supervision.facts import Action, DiskFacts, Task
 from phases.supervision.graph import TaskGraph
-from phases.supervision.workspace_snapshot import DiskFacts
 from tests.supervision_runs import (
     CHECK,
     MODERATE,
@@ -74,7 +73,7 @@ def led_in_strict(task: Task) -> Supervision:
 def hinted_at(task: Task) -> Supervision:
     """The same, where the workspace gives no graph: a first action leads."""
     run = taken_over(task, "adaptive", UNMERGED)
-    assert run.state.mode.forced_degraded_tier is DegradedTier.STEP_QUEUE
+    assert run.state.first_action
     return run
 
 
@@ -136,7 +135,6 @@ def run_to_the_end_of_its_graph(config: Config = PATIENT) -> tuple[Supervision, 
 
 def test_a_graph_that_failed_ends_nothing_and_lets_its_fixes_through() -> None:
     run, turns = run_to_the_end_of_its_graph()
-    assert run.state.mode.forced_degraded_tier is DegradedTier.STEP_QUEUE
     turns.append(run.round(write("tests/conftest.py", new=True), check("test_99"), write("src/a.py", 99)))
     turns.append(run.round(check()))
     assert [turn.refused for turn in turns if any(turn.refused)] == []
@@ -190,7 +188,7 @@ def test_in_shadow_a_failed_graph_is_on_record_and_the_model_reads_nothing() -> 
 def test_work_is_taken_back_once_where_a_person_went_on_after_the_question() -> None:
     run = led(MODERATE)
     asked = run.round(ROLLBACK)
-    assert "a person has to agree first" in asked.refused[0]
+    assert "the user has to allow first" in asked.refused[0]
     assert asked.out.stop is not None
     assert run.state.rollback_asked
     run.bridge.resumed()

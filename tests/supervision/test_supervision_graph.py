@@ -10,15 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phases.supervision import graph_cursor, graph_executor
-from phases.supervision.checkpoint import GraphSnapshot, apply_snapshot, snapshot_graph
+from phases.supervision import graph_executor
 from phases.supervision.enums import FallbackReason, GraphStatus, ModeSignal, NodeStatus, NodeType, TaskPhase, ToolClass
 from phases.supervision.facts import Action, Call, CallResult, GateVerdict, Round, Task
-from phases.supervision.graph import CLOSED, Evaluated, GraphRun, NodeRecord, StepUse, TaskGraph
-from phases.supervision.graph_executor import sync_phase, track_call
-from phases.supervision.graph_step import evaluate_round, evaluate_verdict, force_switch
+from phases.supervision.graph import CLOSED, GraphRun, StepUse, TaskGraph, build_graph, close_step, is_active
+from phases.supervision.graph_executor import (
+    Evaluated,
+    evaluate_round,
+    evaluate_verdict,
+    force_switch,
+    sync_phase,
+    track_call,
+)
 from phases.supervision.serialization import from_json, to_json
-from phases.supervision.templates import build_graph
 from tests.supervision_runs import find_breaches
 
 TASK = Task("Add a login page to the shop", (), ("pytest",))
@@ -52,7 +56,7 @@ class Work:
 
     def __init__(self, task: Task = TASK) -> None:
         self.task, self.number, self.open_files = task, 1, 0
-        self.run = graph_executor.init_run(task, graph_id="g", at=1)
+        self.run = graph_executor.init_run(task, graph_id="g")
 
     def call(self, action: Action) -> None:
         self.run = track_call(self.run, action, self.task)
@@ -66,10 +70,10 @@ class Work:
 
     def gate(self, *, passed: bool) -> Evaluated:
         verdict = GateVerdict(passed, () if passed else ("test_login fails",))
-        return self._after(evaluate_verdict(self.run, verdict, self.number), rounds=1)
+        return self._after(evaluate_verdict(self.run, verdict), rounds=1)
 
     def switch(self, reason: FallbackReason = FallbackReason.NO_PROGRESS) -> Evaluated:
-        return self._after(force_switch(self.run, reason, self.number), rounds=0)
+        return self._after(force_switch(self.run, reason), rounds=0)
 
     def _after(self, evaluated: Evaluated, rounds: int) -> Evaluated:
         self.run, self.number = evaluated.run, self.number + rounds
@@ -80,6 +84,11 @@ class Work:
     def graph(self) -> TaskGraph:
         assert self.run.graph is not None
         return self.run.graph
+
+    @property
+    def taken(self) -> list[FallbackReason | None]:
+        """Why each fallback that was taken was taken."""
+        return [branch.reason for branch in self.graph.fallback_branches if branch.attempt_count]
 
     @property
     def at(self) -> NodeType:
@@ -114,7 +123,6 @@ def test_a_run_through_every_step_counts_20_40_60_80_100_and_ends_done() -> None
         seen.append(work.graph.progress)
     assert seen == [20, 40, 60, 80, 100]
     assert (work.graph.status, work.run.task_phase) == (GraphStatus.DONE, TaskPhase.FINAL)
-    assert [record.status for record in work.graph.node_history] == [DONE] * 5
 
 
 def test_clean_rounds_that_write_raise_no_signal_and_switch_no_branch_however_many() -> None:
@@ -123,7 +131,7 @@ def test_clean_rounds_that_write_raise_no_signal_and_switch_no_branch_however_ma
     for index in range(60):
         evaluated = work.round(READ, LOOKED, did(ToolClass.WRITE, f"m{index}.py"))
         assert (evaluated.signals, evaluated.entries) == ((), ())
-    assert (work.at, work.graph.branch_history) == (EDIT, ())
+    assert (work.at, work.taken) == (EDIT, [])
 
 
 @pytest.mark.parametrize("kind", [SEARCH, EDIT, VERIFY, SUMMARIZE])
@@ -175,12 +183,12 @@ def test_what_was_not_done_completes_nothing(action: Action) -> None:
 
 
 def test_the_phase_moves_the_cursor_forward_once_and_never_back() -> None:
-    run = sync_phase(graph_executor.init_run(TASK, graph_id="g", at=1), TaskPhase.EDITING, 2)
+    run = sync_phase(graph_executor.init_run(TASK, graph_id="g"), TaskPhase.EDITING)
     assert run.graph is not None
     assert (run.graph.current.type, run.graph.progress) == (EDIT, 40)
-    assert sync_phase(run, TaskPhase.EDITING, 3) == run
-    assert sync_phase(run, TaskPhase.CONTEXT, 3) == run
-    assert sync_phase(GraphRun(), TaskPhase.FINAL, 3).task_phase is TaskPhase.FINAL
+    assert sync_phase(run, TaskPhase.EDITING) == run
+    assert sync_phase(run, TaskPhase.CONTEXT) == run
+    assert sync_phase(GraphRun(), TaskPhase.FINAL).task_phase is TaskPhase.FINAL
 
 
 @pytest.mark.parametrize("open_files", [0, 3], ids=["before the first write", "while planned files are open"])
@@ -190,7 +198,7 @@ def test_a_check_that_fails_in_the_edit_step_costs_no_try(open_files: int) -> No
     work.to(EDIT)
     for index in range(8):
         work.round(*([did(ToolClass.WRITE, f"m{index}.py")] if open_files else []), BROKE)
-    assert (work.at, work.graph.branch_history) == (EDIT, ())
+    assert (work.at, work.taken) == (EDIT, [])
     assert {node.retry_count for node in work.graph.nodes.values()} == {0}
 
 
@@ -295,7 +303,7 @@ def test_fixes_in_the_reply_of_a_failed_check_cost_no_more_than_all_tries() -> N
     work = Work()
     for _ in range(5):
         work.to(VERIFY).round(BROKE, WRITE)
-    assert (work.tries(VERIFY), work.graph.branch_history) == (2, ())
+    assert (work.tries(VERIFY), work.taken) == (2, [])
 
 
 def test_a_second_part_of_a_fix_opens_the_edit_again_and_costs_no_more() -> None:
@@ -342,7 +350,7 @@ def test_a_fallback_of_the_edit_replaces_it_and_the_check_is_next() -> None:
     work.open_files = 0
     work.round(WRITE)
     edit = work.graph.nodes["node-03"]
-    assert (work.at, edit.status, edit.error) == (VERIFY, SKIPPED, "replacedBy:node-fb01")
+    assert (work.at, edit.status, edit.error) == (VERIFY, SKIPPED, None)
     work.round(BROKE)
     assert (work.graph.current.id, work.status(EDIT)) == ("node-03", NodeStatus.RUNNING)
     work.done()
@@ -367,13 +375,13 @@ def test_a_fallback_is_taken_once_and_then_the_graph_has_failed(kind: NodeType) 
     assert work.graph.status is GraphStatus.FAILED
     again = work.switch()
     assert (again.graph_failed, again.signals) == (False, ())
-    assert not graph_executor.is_active(work.run)
+    assert not is_active(work.run)
     assert graph_executor.pending_steps(work.run) == 0
 
 
 def test_a_write_on_a_fallback_of_the_edit_asks_again_for_a_check_that_was_done() -> None:
     work = Work().to(EDIT)
-    work.run = replace(work.run, graph=graph_cursor.close_step(work.graph, "node-04", DONE, 1))
+    work.run = replace(work.run, graph=close_step(work.graph, "node-04", DONE))
     work.switch()
     work.call(WRITE)
     assert (work.at, work.status(VERIFY)) == (FALLBACK, PENDING)
@@ -410,7 +418,7 @@ def test_a_step_with_something_to_show_gets_a_fifth_more_rounds_once() -> None:
         work.round(did(ToolClass.EXEC, f"ls {rounds}"))
         rounds += 1
     assert rounds == 5 + 1 + 1  # the contract's, a fifth of it, and the one that is too many
-    assert work.graph.branch_history[-1].reason is FallbackReason.INVALID_OUTPUT
+    assert work.taken == [FallbackReason.INVALID_OUTPUT]
 
 
 # Pause, another graph
@@ -418,10 +426,10 @@ def test_a_step_with_something_to_show_gets_a_fifth_more_rounds_once() -> None:
 
 def test_a_paused_graph_neither_leads_nor_follows() -> None:
     work = Work().to(EDIT)
-    work.run = graph_executor.pause_graph(work.run, 9)
+    work.run = graph_executor.pause_graph(work.run)
     before = work.graph
     assert before.status is GraphStatus.PAUSED
-    assert not graph_executor.is_active(work.run)
+    assert not is_active(work.run)
     assert not graph_executor.has_pending_edit(work.run)
     assert graph_executor.pending_steps(work.run) == 0
     work.round(WRITE)
@@ -431,7 +439,7 @@ def test_a_paused_graph_neither_leads_nor_follows() -> None:
 
 def test_a_done_graph_that_was_put_away_is_not_opened_again() -> None:
     work = Work().done()
-    work.run = graph_executor.pause_graph(work.run, 9)
+    work.run = graph_executor.pause_graph(work.run)
     work.round(WRITE)
     work.gate(passed=False)
     assert work.graph.status is GraphStatus.DONE
@@ -440,8 +448,8 @@ def test_a_done_graph_that_was_put_away_is_not_opened_again() -> None:
 def test_another_graph_begins_with_fresh_counters_and_takes_part_again() -> None:
     work = Work().to(EDIT)
     work.round(READ, did(ToolClass.WRITE, failed=True))
-    other = build_graph(TASK, graph_id="h", at=9)
-    work.run = graph_executor.with_graph(graph_executor.pause_graph(work.run, 9), other, 9)
+    other = build_graph(TASK, graph_id="h")
+    work.run = graph_executor.with_graph(graph_executor.pause_graph(work.run), other)
     assert (work.graph.graph_id, work.graph.current.status) == ("h", NodeStatus.RUNNING)
     assert (work.run.use, work.run.paused) == (StepUse(), False)
 
@@ -457,33 +465,11 @@ def test_fallbacks_that_were_not_taken_are_no_pending_steps() -> None:
     assert work.status(FALLBACK) is PENDING
 
 
-def test_a_graph_comes_back_from_its_snapshot_as_it_was() -> None:
+def test_a_graph_comes_back_from_its_json_as_it_was() -> None:
     work = Work(PLANNED).to(VERIFY)
     work.round(BROKE)
     work.switch()
-    data = to_json(snapshot_graph(work.graph))
-    assert not {"edges", "title"} & (data.keys() | data["nodes"]["node-01"].keys())
-    fresh = build_graph(PLANNED, graph_id="g", at=1)
-    assert apply_snapshot(fresh, from_json(GraphSnapshot, data)) == work.graph
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"version": 2}, {"graph_id": "other"}, {"nodes": {}}, {"fallback_branches": ()}],
-    ids=["another version", "another graph", "other steps", "a cursor on no branch"],
-)
-def test_a_snapshot_that_does_not_belong_to_the_graph_is_not_applied(change: dict[str, object]) -> None:
-    work = Work().to(EDIT)
-    work.switch()
-    snapshot = replace(snapshot_graph(work.graph), **change)  # type: ignore[arg-type]
-    assert apply_snapshot(build_graph(TASK, graph_id="g", at=1), snapshot) is None
-
-
-def test_history_keeps_the_last_records_with_all_failures() -> None:
-    records = tuple(NodeRecord(f"n{index}", DONE if index % 10 else FAILED, 0, 0, 0) for index in range(200))
-    kept = graph_cursor.trim_records(records)
-    assert kept[-50:] == records[-50:]
-    assert [record.node_id for record in kept[:-50]] == [f"n{index}" for index in range(0, 150, 10)]
+    assert from_json(TaskGraph, json.loads(json.dumps(to_json(work.graph)))) == work.graph
 
 
 # Whatever comes
@@ -527,14 +513,13 @@ STEPS = st.one_of(
 def test_whatever_comes_the_graph_stays_sound_and_only_a_rewind_lowers_progress(
     task: Task, moves: list[tuple[object, ...]]
 ) -> None:
-    run = graph_executor.init_run(task, graph_id="g", at=0)
+    run = graph_executor.init_run(task, graph_id="g")
     for number, (name, *arguments) in enumerate(moves, 1):
         before = run.graph
         for after in stages(run, str(name), arguments, task, number):
             assert after.graph is not None
             assert find_breaches(after.graph) == []
             assert 0 <= after.graph.progress <= 100
-            assert len(after.graph.node_history) <= 150
             run = after
         assert before is not None
         assert run.graph is not None
@@ -556,14 +541,14 @@ def stages(run: GraphRun, name: str, arguments: Sequence[object], task: Task, nu
             reason = FallbackReason(leave) if isinstance(leave, str) else None
             return [*runs, evaluate_round(runs[-1], turn, task, leave=reason).run]
         case "gate", [bool() as passed]:
-            return [evaluate_verdict(run, GateVerdict(passed), number).run]
+            return [evaluate_verdict(run, GateVerdict(passed)).run]
         case "switch", [FallbackReason() as reason]:
-            return [force_switch(run, reason, number).run]
+            return [force_switch(run, reason).run]
         case "sync", [TaskPhase() as phase]:
-            return [sync_phase(run, phase, number)]
+            return [sync_phase(run, phase)]
         case "pause", _:
-            return [graph_executor.pause_graph(run, number)]
+            return [graph_executor.pause_graph(run)]
         case "replace", _:
-            return [graph_executor.with_graph(run, build_graph(task, graph_id=f"g{number}", at=number), number)]
+            return [graph_executor.with_graph(run, build_graph(task, graph_id=f"g{number}"))]
         case _:
             return [from_json(GraphRun, json.loads(json.dumps(to_json(run))))]

@@ -10,16 +10,15 @@ from typing import Any
 
 import pytest
 
-from phases.agent.journal_facts import FactExtractor, looks_like_check
+from phases.agent.kernel_facts import FactExtractor, looks_like_check
 from phases.agent.supervisor_adapter import setting_from
 from phases.llm.model import ToolCall
 from phases.supervision.bridge import SupervisorBridge
 from phases.supervision.config import Config
 from phases.supervision.effects import Effects
 from phases.supervision.enums import SupervisorPhase
-from phases.supervision.facts import GateVerdict, Round
+from phases.supervision.facts import DiskFacts, GateVerdict, Round
 from phases.supervision.serialization import to_json
-from phases.supervision.workspace_snapshot import DiskFacts
 from tests.agents import small_plan, tool_kinds
 
 CHECK = "python -m pytest -q"
@@ -452,7 +451,6 @@ def test_in_a_healthy_turn_only_the_modules_that_look_are_run() -> None:
         "facts.py",
         "observer.py",
         "progress.py",
-        "round.py",
         "signatures.py",
         "work_ledger.py",
     }

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from phases.agent.rollback import takes_back
+from phases.agent.kernel_facts import takes_back
 from phases.supervision.enums import SupervisorPhase
 from phases.supervision.facts import GateVerdict
 from phases.supervision.wording import LEADS

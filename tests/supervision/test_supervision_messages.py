@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from phases.supervision.config import Config, Layers
 from phases.supervision.effects import Effects
 from phases.supervision.enums import CorrectionKind, DeviationSignal, SupervisorPhase, TimelineEvent
-from phases.supervision.facts import Action
-from phases.supervision.messages import send_text
+from phases.supervision.facts import LONGEST_QUOTE, Action, quote_text
 from phases.supervision.progress import Plateau, Progress, Way
 from phases.supervision.signals import Signal
 from phases.supervision.state import KernelState
-from phases.supervision.wording import LONGEST_QUOTE, MOST_WORDS, hint_text, lead_text, quote_text, step_text
+from phases.supervision.wording import MOST_WORDS, hint_text, lead_text, send_text, step_text
 from tests.strategies import QUICK
 from tests.supervision_runs import Supervision, as_written, broken, check, ran, read, setting_of, write
 

@@ -12,7 +12,6 @@ from phases.supervision.config import ModeLimits
 from phases.supervision.effects import TimelineEntry
 from phases.supervision.enums import (
     FAULTS,
-    DegradedTier,
     ExecutionMode,
     ModeSignal,
     SupervisorMode,
@@ -32,8 +31,6 @@ from phases.supervision.execution_mode import (
     count_round,
     drain_signals,
     evaluate_mode,
-    lower_tier,
-    raise_tier,
     signals_of_run,
     submit_signals,
 )
@@ -250,7 +247,7 @@ def test_an_error_never_shortens_the_lock() -> None:
 
 def test_what_forced_is_told_strongest_first_and_once() -> None:
     run = Run()
-    decision, entries = run.step(
+    run.step(
         IDLE,
         ModeSignal.PENDING_STEPS,
         ModeSignal.RECOVERY_PENDING,
@@ -263,9 +260,7 @@ def test_what_forced_is_told_strongest_first_and_once() -> None:
         ModeSignal.PENDING_STEPS,
         ModeSignal.MULTI_WRITE,
     )
-    assert decision.human == "forced because checkpoint_resumed + pending_steps + multi_write"
     assert run.state.recovery_pending
-    assert entries[0].payload["human"] == decision.human
 
 
 def test_a_signal_is_queued_once_and_an_error_of_the_engine_never() -> None:
@@ -328,7 +323,7 @@ def test_only_forced_rounds_count_as_bringing_the_task_on() -> None:
 
 
 def test_leaving_forced_mode_forgets_all_of_it() -> None:
-    state = replace(FORCED, forced_degraded_tier=DegradedTier.STEP_QUEUE, lock_remaining=0)
+    state = replace(FORCED, lock_remaining=0)
     assert apply_decision(state, ModeDecision(EXIT_FORCED), round=8, config=CONFIG)[0] == ModeState(
         last_decision=EXIT_FORCED
     )
@@ -366,32 +361,9 @@ def test_the_event_log_tells_of_changes_and_of_no_round_that_stays_the_same() ->
     assert entered == {
         "enteredBy": ["multi_write"],
         "round": 2,
-        "human": "forced because multi_write",
         "failSafe": False,
-        "degradedTier": None,
     }
     assert left == {"dwell": 4, "rounds": 4, "enteredBy": ["multi_write"]}
-
-
-# Tiers (section 5.6)
-
-
-@pytest.mark.parametrize(
-    ("now", "wanted", "expected"),
-    [
-        (None, DegradedTier.GRAPH, DegradedTier.GRAPH),
-        (None, DegradedTier.STEP_QUEUE, DegradedTier.STEP_QUEUE),
-        (DegradedTier.GRAPH, DegradedTier.STEP_QUEUE, DegradedTier.STEP_QUEUE),
-        (DegradedTier.STEP_QUEUE, DegradedTier.GRAPH, DegradedTier.STEP_QUEUE),
-    ],
-    ids=str,
-)
-def test_a_tier_only_falls(now: DegradedTier | None, wanted: DegradedTier, expected: DegradedTier) -> None:
-    assert lower_tier(replace(FORCED, forced_degraded_tier=now), wanted).forced_degraded_tier is expected
-
-
-def test_a_new_graph_drives_again() -> None:
-    assert raise_tier(lower_tier(FORCED, DegradedTier.STEP_QUEUE)).forced_degraded_tier is DegradedTier.GRAPH
 
 
 # Whatever happens

@@ -12,15 +12,10 @@ from hypothesis import strategies as st
 
 from phases.supervision.config import RecoveryLimits
 from phases.supervision.enums import DecisionKind, DeviationSignal, SupervisorPhase, TimelineEvent
-from phases.supervision.l2_phases import (
-    PhaseContext,
-    PhaseDecision,
-    PhaseState,
-    compute_next,
-    shadow_entries,
-)
 from phases.supervision.serialization import from_json, to_json
 from phases.supervision.signals import BLOCKED, HINTED, Signal
+from phases.supervision.state import PhaseState
+from phases.supervision.takeover import PhaseContext, PhaseDecision, compute_next, shadow_entries
 
 FREE, TAKEOVER, PENDING, COOLDOWN = SupervisorPhase
 CONTINUE, TAKE, TO_PENDING, HANDOFF, FAIL = DecisionKind

@@ -14,9 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.supervision.config import Config, Layers
+from phases.supervision.config import Config, GlobalModePolicy, Layers, resolve_policy
 from phases.supervision.enums import ExecutionMode, SupervisorMode
-from phases.supervision.policy import GlobalModePolicy, resolve_policy
 from tests.strategies import QUICK
 
 KERNEL = Path(__file__).resolve().parents[2] / "phases" / "supervision"
@@ -192,6 +191,14 @@ def found(look: Callable[[ast.AST], list[str]] | Callable[[ast.AST], list[int]])
     return {name: list(row) for name, row in rows.items() if row}
 
 
+def test_the_example_of_the_readme_runs_and_ends_in_a_stop(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = (KERNEL / "README.md").read_text(encoding="utf-8")
+    exec(readme.partition("```python\n")[2].partition("```")[0], {})
+    shown = capsys.readouterr().out
+    assert "[Supervision] The last turns produced nothing new." in shown
+    assert "circuit_breaker" in shown
+
+
 def test_the_kernel_imports_itself_and_the_pure_part_of_the_standard_library() -> None:
     assert len(MODULES) > 10
     assert found(outside_imports) == {}
@@ -206,11 +213,11 @@ def test_the_constraints_alone_set_the_execution_mode() -> None:
 
 
 def test_the_policy_alone_sees_the_shadow_variable() -> None:
-    assert found(shadow_variables) == {"policy.py": ["shadow_variable"]}
+    assert found(shadow_variables) == {"config.py": ["shadow_variable"]}
 
 
 def test_no_module_but_the_policy_makes_a_mode_of_a_text() -> None:
-    assert set(found(modes_made)) <= {"policy.py"}
+    assert set(found(modes_made)) <= {"config.py"}
 
 
 @pytest.mark.parametrize("module", ["execution_mode.py", "gate.py", "progress.py"])

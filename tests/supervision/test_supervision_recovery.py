@@ -10,31 +10,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phases.supervision import graph_executor, recovery
-from phases.supervision.config import SnapshotConfidence, Weights
 from phases.supervision.enums import GraphStatus, NodeStatus, NodeType, RecoveryTier, TimelineEvent, ToolClass
-from phases.supervision.facts import Action, Call, CallResult, Task
+from phases.supervision.facts import Action, Call, CallResult, DiskFacts, Task, WorkspaceSnapshot
 from phases.supervision.graph import TaskGraph
 from phases.supervision.graph_executor import track_call
 from phases.supervision.recovery import (
+    MOST_LISTED,
     Confidence,
     RecoveryContext,
-    SnapshotEvidence,
     build_retrospective,
     check_safety,
+    name_few,
     plan_recovery,
+    snapshot_of,
     weigh_snapshot,
 )
 from phases.supervision.serialization import from_json, to_json
 from phases.supervision.work_ledger import FAILED, PASSED, REQUIRED, WorkLedger, after_action
-from phases.supervision.workspace_snapshot import MOST_LISTED, DiskFacts, WorkspaceSnapshot, name_few, snapshot_of
 from tests.strategies import QUICK
 from tests.supervision_runs import find_breaches
 
 TASK = Task("Implement the paper's model and its training", ("model.py", "train.py"), ("python -m pytest",))
 FILES = {"model.py": 4, "train.py": 5}
-FAILING = WorkLedger(files=FILES, last_write_round=5, last_verify_round=6, test_summary=FAILED, build_output="1 failed")
+FAILING = WorkLedger(files=FILES, test_summary=FAILED, build_output="1 failed")
 PASSING = replace(FAILING, test_summary=PASSED, build_output="")
-ONE = WorkLedger(files={"model.py": 5}, last_write_round=5)
+ONE = WorkLedger(files={"model.py": 5})
 MODIFIED = DiskFacts(modified=("model.py", "train.py"), present=("model.py", "train.py"), build_summary="ok")
 DONE, RUNNING, PENDING = NodeStatus.DONE, NodeStatus.RUNNING, NodeStatus.PENDING
 GRAPH, HINT, STOP = RecoveryTier
@@ -42,16 +42,16 @@ GRAPH, HINT, STOP = RecoveryTier
 
 def context(**changes: object) -> RecoveryContext:
     """Two files written, their tests failing since: what a takeover usually finds."""
-    usual = RecoveryContext(TASK, MODIFIED, FAILING, SnapshotConfidence(), 6, "graph-1", "tool_repeat_fail:3")
+    usual = RecoveryContext(TASK, MODIFIED, FAILING, 0.65, 6, "graph-1", "tool_repeat_fail:3")
     return replace(usual, **changes)  # type: ignore[arg-type]
 
 
-def weighed(disk: DiskFacts, ledger: WorkLedger, *, now: int = 6, weights: Weights | None = None) -> Confidence:
-    return weigh_snapshot(snapshot_of(disk, ledger, 6), SnapshotEvidence(disk, ledger, now), weights or Weights())
+def weighed(disk: DiskFacts, ledger: WorkLedger) -> Confidence:
+    return weigh_snapshot(snapshot_of(disk, ledger, 6), disk, ledger)
 
 
 def rebuilt(ledger: WorkLedger, disk: DiskFacts = MODIFIED) -> TaskGraph:
-    graph = build_retrospective(TASK, snapshot_of(disk, ledger, 6), graph_id="graph-1", at=6)
+    graph = build_retrospective(TASK, snapshot_of(disk, ledger, 6), graph_id="graph-1")
     assert graph is not None
     assert find_breaches(graph) == []
     return graph
@@ -107,11 +107,6 @@ def test_what_is_attributed_is_clean(disk: DiskFacts, ledger: WorkLedger, expect
     assert weighed(disk, ledger).factors["gitClean"] == expected
 
 
-@pytest.mark.parametrize(("age", "expected"), [(-1, 1), (1, 1), (2, 0.75), (4, 0.25), (5, 0), (50, 0)])
-def test_a_snapshot_ages_by_rounds(age: int, expected: float) -> None:
-    assert weighed(MODIFIED, FAILING, now=6 + age).factors["snapshotAge"] == expected
-
-
 @pytest.mark.parametrize(("summary", "expected"), [(PASSED, 1.0), (FAILED, 0.8), (REQUIRED, 0.5), (None, 0.5)])
 def test_a_known_verdict_counts_though_it_is_bad(summary: str | None, expected: float) -> None:
     assert weighed(MODIFIED, replace(FAILING, test_summary=summary)).factors["verifyPassed"] == expected
@@ -135,7 +130,7 @@ def test_a_known_verdict_counts_though_it_is_bad(summary: str | None, expected: 
     ],
 )
 def test_what_was_written_must_show_and_be_there(disk: DiskFacts, files: Mapping[str, int], expected: float) -> None:
-    assert weighed(disk, WorkLedger(files=files, last_write_round=1)).factors["repoContextMatch"] == expected
+    assert weighed(disk, WorkLedger(files=files)).factors["repoContextMatch"] == expected
 
 
 @pytest.mark.parametrize(
@@ -152,15 +147,6 @@ def test_what_was_written_must_show_and_be_there(disk: DiskFacts, files: Mapping
 def test_a_failing_test_alone_is_no_failing_build(build: str | None, tests: str | None, expected: float) -> None:
     disk, ledger = replace(MODIFIED, build_summary=build), replace(FAILING, test_summary=tests)
     assert weighed(disk, ledger).factors["buildSignal"] == expected
-
-
-@pytest.mark.parametrize(
-    ("weights", "value"),
-    [(Weights(), 0.885), (Weights(0.5, 0.3, 0.4, 0.5, 0.3), 0.885), (Weights(0, 0, 3, 0, 0), 0.8), (Weights(*[0] * 5), 0.5)],
-    ids=["as set", "doubled", "one alone", "none"],
-)  # fmt: skip
-def test_weights_count_by_their_share(weights: Weights, value: float) -> None:
-    assert weighed(MODIFIED, FAILING, weights=weights).value == pytest.approx(value)
 
 
 # What is safe to build upon
@@ -246,15 +232,12 @@ def test_what_stands_is_marked_on_record_and_the_first_step_that_is_open_runs(
     assert graph.current.id == order[stand.index(RUNNING)]
     marked = tuple(name for name, status in zip(order, stand, strict=True) if status is DONE)
     assert graph.cursor.completed_node_ids == marked
-    assert [(row.node_id, row.status, row.ended_at) for row in graph.node_history] == [
-        (name, DONE, 6) for name in marked
-    ]
     assert {node.status for node in graph.nodes.values() if node.type is NodeType.FALLBACK} == {PENDING}
 
 
 @pytest.mark.parametrize("error", [ValueError("no steps"), KeyError("node-01"), RecursionError()], ids=repr)
 def test_a_builder_that_fails_leaves_a_hint(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    def build(task: Task, *, graph_id: str, at: int) -> TaskGraph:
+    def build(task: Task, *, graph_id: str) -> TaskGraph:
         raise error
 
     monkeypatch.setattr(recovery, "build_graph", build)
@@ -283,7 +266,7 @@ def test_a_success_gives_a_graph_that_says_how_much_stands() -> None:
 UNKNOWN_TREE = replace(MODIFIED, added=("x.py", "y.py"), build_summary=None)
 REFUSALS: dict[str, tuple[dict[str, object], str, str]] = {
     "a low confidence": (
-        {"disk": UNKNOWN_TREE, "ledger": WorkLedger(files={"z.py": 1}, last_write_round=1)},
+        {"disk": UNKNOWN_TREE, "ledger": WorkLedger(files={"z.py": 1})},
         "low_confidence",
         "read these files: they changed, and no call of yours changed them. Found: x.py, y.py, model.py and 1 more.",
     ),
@@ -352,7 +335,7 @@ def test_shadow_says_what_it_would_do_and_gives_no_graph(
     ids=["at the gate", "below the gate", "a gate that is no number"],
 )
 def test_the_gate_lets_through_what_reaches_it(value: float, tier: RecoveryTier) -> None:
-    assert plan_recovery(context(config=SnapshotConfidence(template_graph_min=value))).tier is tier
+    assert plan_recovery(context(gate=value)).tier is tier
 
 
 # The real ledger, the real graph
@@ -374,8 +357,8 @@ def test_a_recovery_in_the_middle_of_real_work_finds_what_was_written() -> None:
 
 
 def test_a_write_after_the_recovery_makes_a_check_that_was_marked_pending_again() -> None:
-    run = graph_executor.init_run(TASK, graph_id="graph-0", at=1)
-    run = graph_executor.with_graph(run, rebuilt(PASSING), 6)
+    run = graph_executor.init_run(TASK, graph_id="graph-0")
+    run = graph_executor.with_graph(run, rebuilt(PASSING))
     call = Call("1", "Write", ToolClass.WRITE, "w", path="model.py")
     after = track_call(run, Action(call, CallResult(True, changed=("model.py",))), TASK).graph
     assert after is not None
@@ -397,12 +380,10 @@ CONTEXTS = st.builds(
     st.builds(
         WorkLedger,
         files=st.dictionaries(st.sampled_from(["a.py", "b.py", "\ud800"]), ROUNDS, max_size=3),
-        last_write_round=ROUNDS,
-        last_verify_round=ROUNDS,
         test_summary=SUMMARIES,
         build_output=st.sampled_from(["", "crash", "1 failed", "\ud800\n"]),
     ),
-    st.builds(SnapshotConfidence, NUMBERS, st.builds(Weights, NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS)),
+    NUMBERS,
     ROUNDS,
     st.sampled_from(["", "g"]),
     st.text(max_size=20),

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from phases.supervision.enums import GraphStatus, NodeStatus, NodeType, TaskPhase
 from phases.supervision.facts import Task
-from phases.supervision.graph import TaskGraph
+from phases.supervision.graph import TaskGraph, build_graph
 from phases.supervision.serialization import from_json, to_json
-from phases.supervision.templates import build_graph
 from tests.strategies import QUICK
 from tests.supervision_runs import MODERATE, find_breaches
 
@@ -25,7 +24,7 @@ TASKS = [
 
 
 def built(task: Task) -> TaskGraph:
-    graph = build_graph(task, graph_id="g1", at=3)
+    graph = build_graph(task, graph_id="g1")
     assert find_breaches(graph) == []
     return graph
 
@@ -54,7 +53,7 @@ def test_the_edit_and_the_check_have_one_fallback_each_and_the_other_steps_none(
 @pytest.mark.parametrize("task", TASKS)
 def test_a_graph_is_ready_and_no_step_has_begun(task: Task) -> None:
     graph = built(task)
-    assert (graph.status, graph.progress, graph.created_at, graph.goal) == (GraphStatus.READY, 0, 3, task.goal)
+    assert (graph.status, graph.progress, graph.goal) == (GraphStatus.READY, 0, task.goal)
     assert {node.status for node in graph.nodes.values()} == {NodeStatus.PENDING}
     assert (graph.cursor.node_id, graph.cursor.branch_id) == ("node-01", "branch-main-g1")
 

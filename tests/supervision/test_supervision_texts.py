@@ -12,18 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from phases.supervision.context import context_of, lead_block
 from phases.supervision.enums import DeviationSignal, ExecutionMode, NodeType, SupervisorPhase, ToolClass
 from phases.supervision.facts import Call
 from phases.supervision.gate import decide_call, refusal_text
 from phases.supervision.graph_executor import init_run
-from phases.supervision.l2_phases import PhaseState
 from phases.supervision.observer import ObserverState
 from phases.supervision.progress import Fruitless, Plateau, Progress, Way
 from phases.supervision.recovery import _FIRST, _STRANGERS
 from phases.supervision.signals import BLOCKED, Signal
-from phases.supervision.state import KernelState, LastRound, Setting
-from phases.supervision.wording import HANDED_BACK, MOST_WORDS, describe_signal, hint_text
+from phases.supervision.state import KernelState, LastRound, PhaseState, Setting
+from phases.supervision.wording import HANDED_BACK, MOST_WORDS, context_of, describe_signal, hint_text, lead_block
 from phases.supervision.work_ledger import WorkLedger
 from tests.supervision_runs import CHECK, check, read, setting_of
 
@@ -69,7 +67,7 @@ def _refused(call: Call, known: Fruitless, setting: Setting, *ways: Way) -> str:
 
 
 def _steps(setting: Setting) -> dict[str, str]:
-    run = init_run(setting.task, graph_id="graph-1", at=1)
+    run = init_run(setting.task, graph_id="graph-1")
     graph = run.graph
     assert graph is not None
     texts = {}

@@ -13,16 +13,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.agent import workspace_facts
-from phases.agent.journal_facts import FactExtractor
+from phases.agent import kernel_facts
+from phases.agent.kernel_facts import FactExtractor, read_disk_facts
 from phases.agent.tools.files import file_tools
 from phases.agent.tools.toolbox import Notes, Toolbox
-from phases.agent.workspace_facts import read_disk_facts
 from phases.llm.model import ToolCall
-from phases.supervision.recovery import check_safety
+from phases.supervision.facts import DiskFacts
+from phases.supervision.recovery import check_safety, snapshot_of
 from phases.supervision.serialization import from_json, to_json
 from phases.supervision.work_ledger import WorkLedger
-from phases.supervision.workspace_snapshot import DiskFacts, snapshot_of
 from phases.workspace import syntax
 from phases.workspace.syntax import LARGEST_PYTHON
 from phases.workspace.workspace import LARGEST_FILE, Workspace
@@ -109,7 +108,7 @@ def test_planned_files_are_told_first_and_in_their_order(root: Path) -> None:
 
 
 def test_more_files_than_anybody_reads_are_counted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workspace_facts, "MOST_FILES", 5)
+    monkeypatch.setattr(kernel_facts, "MOST_FILES", 5)
     for number in range(12):
         (root / f"extra{number:02}.py").write_text("")
     write(root, train="t = 1\n")
@@ -225,7 +224,7 @@ def test_after_one_fault_nothing_more_is_parsed(root: Path, monkeypatch: pytest.
         parsed.append(path)
         return syntax.find_syntax_fault(path, text)
 
-    monkeypatch.setattr(workspace_facts, "syntax", SimpleNamespace(find_syntax_fault=watched))
+    monkeypatch.setattr(kernel_facts, "syntax", SimpleNamespace(find_syntax_fault=watched))
     told(root, planned=("model.py", "train.py", "extra.py"))
     assert parsed == ["model.py", "train.py"]
 

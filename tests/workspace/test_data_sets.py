@@ -311,8 +311,8 @@ BOMBS: dict[str, tuple[str, Callable[[], bytes], str]] = {
         lambda: _damaged(tarred(("a", ROWS), ("b", ROWS), mode="w")),
         "tar archive is damaged",
     ),
-    "no archive": ("b.zip", lambda: ROWS, "no archive of a known kind"),
-    "nothing in it": ("b.zip", lambda: zipped(), "no file in it"),
+    "no archive": ("b.zip", lambda: ROWS, "not an archive of a known kind"),
+    "nothing in it": ("b.zip", lambda: zipped(), "contains no file"),
     "bytes over the limit": ("b.csv", lambda: bytes(range(256)) * 8192, "larger than the 1,048,576 bytes"),
 }
 _LARGE = ("many members", "a list that is huge")
@@ -406,7 +406,7 @@ def test_what_failed_says_once_what_to_do(task: Task) -> None:
         address = f"{server.base}/iris.csv"
         why = task.state(address)[1]
     assert why.endswith("(403); download it with your browser and give the file")
-    assert task.told[-1] == f"data: iris is missing: {why} (--data iris=PATH takes a file or folder of yours)"
+    assert task.told[-1] == f"data: iris is missing: {why} (--data iris=PATH takes a file or directory of yours)"
 
 
 def test_a_look_at_the_plan_asks_no_network(task: Task, server: Server) -> None:

@@ -16,10 +16,9 @@ from canned import OUTPUT, TEXT, TURNS, Clock
 from phases.agent.acceptance_setup import build_acceptance
 from phases.agent.agent_state import AgentState, RunTodos, Supervisor, Unsupervised
 from phases.agent.assignment import Assignment
-from phases.agent.kernel_setting import read_wanted
 from phases.agent.loop import run_loop
 from phases.agent.memory import Memory
-from phases.agent.session import Session
+from phases.agent.session import Session, read_wanted
 from phases.agent.tool_runner import ToolRunner
 from phases.agent.tools.toolbox import Notes, Tool, Toolbox, ToolKind, object_schema
 from phases.llm.conversation import Conversation

@@ -1,1 +1,1 @@
-"""What `pipeline hooks` does: list hooks, trust them, run one now, and translate those of other tools. It prints nothing."""
+"""Implement `pipeline hooks`: list, add, trust, test and import hooks. Nothing is printed here."""

@@ -1,4 +1,4 @@
-"""Writes a hook into the user's settings file, and leaves all else in it as it is: comments, order and spaces."""
+"""Add a hook to the user's settings file, keeping its comments, order and spacing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import stat
 from collections.abc import Mapping
 from typing import Any
 
-from phases.acceptance.configuration.validation import find_faults
+from phases.acceptance.configuration.parse_hooks import find_faults
 from phases.acceptance.hook import ACCEPT_GATE, COMMAND, USER
 from pipeline.base.errors import FormatError, UsageError
 from pipeline.base.files import read_bytes, storage_error, write_durable
@@ -18,13 +18,13 @@ _WHERE = ("runtime", "hooks", "items")
 
 
 def new_item(name: str, command: str, point: str = "", matcher: str = "") -> dict[str, Any]:
-    """A command hook as a file has it; without a point, it runs at accept_gate."""
+    """Return the item of a command hook; without a point, it runs at accept_gate."""
     item = {"id": name, "point": point or ACCEPT_GATE, "kind": COMMAND, "params": {"command": command}}
     return {**item, **({"matcher": matcher} if matcher else {})}
 
 
 def add_hook(item: Mapping[str, Any], own: Mapping[str, Any], settings_file: str) -> None:
-    """Adds an item to the hooks of the user. `own`: those that are there, `{"hooks": …}`, checked. Raises UsageError."""
+    """Add an item to the hooks of the user. Raises UsageError."""
     config = own.get("hooks", {})
     items = list(config.get("items", ()))
     if there := next((row for row in items if row["id"].casefold() == item["id"].casefold()), None):
@@ -48,7 +48,7 @@ def add_hook(item: Mapping[str, Any], own: Mapping[str, Any], settings_file: str
 
 
 def insert_item(data: bytes, item: Mapping[str, Any], name: str) -> bytes:
-    """The settings with one more hook. Raises UsageError where that cannot be done without losing a comment."""
+    """Return the settings with one more hook. Raises UsageError if a comment would be lost."""
     value = parse_yaml(data) or {}
     runtime = value.get("runtime", {})
     config = runtime.get("hooks", {})
@@ -65,7 +65,7 @@ def insert_item(data: bytes, item: Mapping[str, Any], name: str) -> bytes:
 
 
 def _after_the_last(data: bytes, item: Mapping[str, Any], count: int) -> bytes:
-    """With the item below the last of a list whose items begin with dashes on lines of their own."""
+    """Insert the item after the last of a list whose items begin with dashes on lines of their own."""
     line, _ = locate_yaml(data, (*_WHERE, count - 1)) if count else (0, 0)
     lines = data.decode().splitlines(keepends=True)
     dash = lines[line - 1] if line else ""
@@ -82,7 +82,7 @@ def _after_the_last(data: bytes, item: Mapping[str, Any], count: int) -> bytes:
 
 
 def _at_the_end(data: bytes, item: Mapping[str, Any]) -> bytes:
-    """With all that leads to the item below what is there."""
+    """Append the item with its parent keys."""
     return _join(data.decode(), f"runtime:\n  hooks:\n    items:\n{_item_lines(item, 6)}", "")
 
 

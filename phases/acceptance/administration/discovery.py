@@ -1,4 +1,4 @@
-"""Finds every hook of the user and of one workspace, with the state that it is in."""
+"""List every hook of the user and of one workspace, with its state."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.acceptance.configuration.missing_programs import describe_missing
-from phases.acceptance.configuration.parse_hooks import find_problems, parse_hooks
+from phases.acceptance.checks.missing_programs import describe_missing
+from phases.acceptance.configuration.parse_hooks import find_faults, find_problems, parse_hooks, suggest_word
 from phases.acceptance.configuration.repo_hooks import (
     HOOKS_FILE,
     INVALID,
@@ -20,9 +20,8 @@ from phases.acceptance.configuration.repo_hooks import (
     UNTRUSTED,
     RepoHooks,
     discover_repo_hooks,
+    read_store,
 )
-from phases.acceptance.configuration.trust_store import read_store
-from phases.acceptance.configuration.validation import find_faults, suggest_word
 from phases.acceptance.hook import POINTS, REPO, USER, Hook
 from phases.acceptance.hook_registry import CODE, HookSetting
 from phases.acceptance.payload import RunFacts
@@ -35,14 +34,14 @@ MANAGED, DISABLED = "managed", "disabled"
 RUNS = (MANAGED, USER, TRUSTED)
 """The states of hooks that a run would use."""
 Explain = Callable[[Any], Iterable[tuple[str, str]]]
-"""How a value breaks the schema of hooks.yaml: JSON path and message of each breach."""
+"""Yields the JSON path and message of each breach of the schema of hooks.yaml."""
 _CHECKS = "planned files, imports, the plan's checks, the entry script"
 _ITEM = re.compile(r"\.items\[([0-9]+)\]")
 _ORDER = {name: number for number, name in enumerate(POINTS)}
 
 
 class ListedHook(NamedTuple):
-    """One hook, as it is listed. Texts from files are not escaped for a terminal here."""
+    """One listed hook. Texts from files are not escaped for a terminal."""
 
     point: str
     key: str
@@ -51,27 +50,27 @@ class ListedHook(NamedTuple):
     """managed, user, trusted, untrusted, modified, invalid or disabled."""
     kind: str
     seconds: float | None
-    """How long it may take; None where nothing limits it, or it is invalid."""
+    """Timeout; None if there is none, or the hook is invalid."""
     policy: str
     command: str
     note: str = ""
     hook: Hook | None = None
-    """What a run would use; None for one that cannot be used."""
+    """The hook as a run would use it; None if it cannot be used."""
 
 
 class HookListing(NamedTuple):
-    """All of them, by point and in the order in which they run."""
+    """All hooks, by point and in the order in which they run."""
 
     rows: tuple[ListedHook, ...]
     problems: tuple[str, ...]
-    """What is wrong with a configuration, a line each."""
+    """Faults of the configuration, a line each."""
     notes: tuple[str, ...]
-    """Why hooks do not run, or cannot, a line each."""
+    """Reasons why hooks do not or cannot run, a line each."""
     repo: RepoHooks
 
 
 def list_hooks(setting: HookSetting, workspace: str, explain: Explain, fault: str = "") -> HookListing:
-    """The hooks of the user, and of a workspace (empty: of none). What is invalid is listed, not raised.
+    """List the hooks of the user and of a workspace (empty: none). Invalid hooks are listed, not raised.
 
     `setting.own` need not be valid here; `fault`: why the settings file could not be read at all.
     """
@@ -100,7 +99,7 @@ def list_hooks(setting: HookSetting, workspace: str, explain: Explain, fault: st
 
 
 def find_hook(listing: HookListing, name: str, task: str) -> Hook:
-    """The hook of that key or id, as a run would use it. Raises UsageError for any other; `task`: as a user types it."""
+    """Return the hook of a key or id, as a run would use it. Raises UsageError."""
     fitting = [row for row in listing.rows if name.casefold() in (row.key.casefold(), _id_of(row).casefold())]
     if not fitting:
         raise UsageError(f"there is no hook '{name}'{suggest_word(name, [row.key for row in listing.rows])}")
@@ -116,7 +115,7 @@ def find_hook(listing: HookListing, name: str, task: str) -> Hook:
 
 
 def what_runs(params: Mapping[str, Any]) -> str:
-    """The command of a hook, or the other parameters in words; a list of arguments as a shell would want it."""
+    """Return the command of a hook, or its other parameters; arguments are quoted for a shell."""
     if "args" in params:
         return shlex.join(map(str, params["args"]))
     named = (str(value) for value in params.values() if isinstance(value, str | int))
@@ -124,7 +123,7 @@ def what_runs(params: Mapping[str, Any]) -> str:
 
 
 def _check_user_hooks(setting: HookSetting, explain: Explain) -> tuple[Mapping[str, Any], list[str]]:
-    """The value under `hooks` of the settings file, and what is wrong with it. What breaks the schema is not looked into."""
+    """Return the value under `hooks` of the settings file, and its faults."""
     if not setting.own:
         return {}, []
     wrong = _format_breaches(explain(setting.own), setting.settings_file, "$.runtime")
@@ -133,7 +132,7 @@ def _check_user_hooks(setting: HookSetting, explain: Explain) -> tuple[Mapping[s
 
 
 def _check_repo_hooks(workspace: str, repo: RepoHooks, explain: Explain) -> tuple[Mapping[str, Any], list[str]]:
-    """The same of the hooks file of the workspace."""
+    """Return the same for the hooks file of the workspace."""
     reason = [repo.reason] if repo.state == INVALID else []
     try:
         data = Workspace(workspace).read_bytes(HOOKS_FILE)
@@ -152,7 +151,7 @@ def _format_breaches(breaches: Iterable[tuple[str, str]], where: str, root: str)
 
 
 def _list_rows(config: Mapping[str, Any], source: str, state_of: Callable[[str], tuple[str, str]]) -> list[ListedHook]:
-    """The hooks of one file in their order, those that are turned off or cannot be used among them."""
+    """List the hooks of one file in order, including disabled and invalid ones."""
     faults = [fault.place for fault in find_faults(config, source)]
     bad = {int(found[1]) for place in faults if (found := _ITEM.match(place))}
     items: Sequence[Mapping[str, Any]] = config.get("items", ())
@@ -176,7 +175,7 @@ def _list_rows(config: Mapping[str, Any], source: str, state_of: Callable[[str],
 
 
 def _list_repo_rows(config: Mapping[str, Any], repo: RepoHooks, *, all_off: bool) -> list[ListedHook]:
-    """Those of the workspace, with the very hooks that were compared with what is trusted: the file may be another by now."""
+    """List the hooks of the workspace as they were compared with the trust store: the file may have changed since."""
     hooks, why = {hook.id: hook for hook in repo.hooks}, dict(repo.skipped)
 
     def state_of(name: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""What `hooks trust` would trust: each hook whole, each script by its digest, and what changed since the last time."""
+"""Build, show and write what `hooks trust` trusts: whole hooks, digests of scripts, and changes since last time."""
 
 from __future__ import annotations
 
@@ -9,26 +9,31 @@ from typing import Any, NamedTuple
 
 from phases.acceptance.administration.discovery import what_runs
 from phases.acceptance.configuration.checksums import ABSENT, UNREADABLE
-from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, build_trust_entry, hash_user_scripts
-from phases.acceptance.configuration.trust_store import read_store, write_trust
+from phases.acceptance.configuration.repo_hooks import (
+    HOOKS_FILE,
+    build_trust_entry,
+    hash_user_scripts,
+    read_store,
+    write_trust,
+)
 from phases.acceptance.hook import COMMAND
 from phases.acceptance.hook_registry import HookSetting
 from pipeline.base.errors import UsageError
 
 REPO_FILE = HOOKS_FILE
-"""Where a workspace keeps its hooks."""
+"""Path of the hooks file within a workspace."""
 _PREFIX = 12
 _SHOWN_APART = ("id", "point", "kind", "params", "sandbox")
 NEW, CHANGED, SAME, GONE = "new", "changed", "as trusted", "gone"
 
 
 class TrustOffer(NamedTuple):
-    """What can be trusted."""
+    """The hooks and files of a workspace that can be trusted."""
 
     entry: dict[str, Any]
-    """As the store is to keep it."""
+    """Entry for the store."""
     items: tuple[Mapping[str, Any], ...]
-    """The hooks as they stand in the very bytes that the entry is about."""
+    """The hooks as parsed from the bytes that the entry covers."""
     hooks: Mapping[str, str]
     """Id -> new, changed, as trusted or gone."""
     scripts: Mapping[str, str]
@@ -36,24 +41,23 @@ class TrustOffer(NamedTuple):
     user_scripts: Mapping[str, str]
     """The same, of scripts in the workspace that the user's own hooks name."""
     beside: Mapping[str, str]
-    """The same, of what else lies in the directory of the hooks file."""
+    """The same, of the other files in the directory of the hooks file."""
     fault: str
-    """Why the store takes nothing, or empty."""
+    """Fault of the store; empty if it is sound."""
 
     @property
     def nothing_new(self) -> bool:
-        """All of it is trusted, as it is."""
+        """Return whether everything is trusted already."""
         marks = (self.hooks, self.scripts, self.user_scripts, self.beside)
         return {mark for part in marks for mark in part.values()} <= {SAME}
 
     @property
     def has_file(self) -> bool:
-        """There is a hooks file."""
         return bool(self.entry["hooks_file_sha256"])
 
 
 def build_offer(setting: HookSetting, workspace: str, at: str, by: str) -> TrustOffer:
-    """What there is to trust in a workspace. Raises UsageError where there is nothing, HookConfigError where it cannot be."""
+    """Build the offer for a workspace. Raises UsageError if there is nothing, HookConfigError if it cannot be trusted."""
     own = setting.user_hooks()
     store = read_store(setting.store, setting.check_store)
     known = store.entry(workspace)
@@ -81,12 +85,12 @@ def build_offer(setting: HookSetting, workspace: str, at: str, by: str) -> Trust
 
 
 def write_offer(setting: HookSetting, workspace: str, offer: TrustOffer) -> None:
-    """Trusts it. Raises TrustRefused."""
+    """Trust the offer. Raises TrustRefused."""
     write_trust(setting.store, workspace, offer.entry, setting.check_store)
 
 
 def offer_lines(offer: TrustOffer, settings_file: str) -> Iterator[str]:
-    """All of it, for a terminal that shows unprintable characters escaped. No line of a hook can pass for one of ours."""
+    """Yield the offer for a terminal that escapes unprintable characters. No line of a hook can pass for one of ours."""
     if offer.has_file and not offer.items:
         yield f"  {HOOKS_FILE} has no hooks"
     for item in offer.items:
@@ -98,12 +102,12 @@ def offer_lines(offer: TrustOffer, settings_file: str) -> Iterator[str]:
     yield from _file_lines("Files that decide with them:", offer.scripts, scripts)
     theirs = offer.entry.get("user_scripts", {})
     yield from _file_lines(f"Scripts of your own hooks ({settings_file}):", offer.user_scripts, theirs)
-    title = f"What else lies in {os.path.dirname(HOOKS_FILE)}/, where it may decide in place of a script:"
+    title = f"Other files in {os.path.dirname(HOOKS_FILE)}/, which may decide in place of a script:"
     yield from _file_lines(title, offer.beside, offer.entry.get("beside", {}))
 
 
 def offer_json(offer: TrustOffer) -> dict[str, Any]:
-    """The same for programs."""
+    """Return the offer as JSON."""
     return {
         "hooks_file_sha256": offer.entry["hooks_file_sha256"],
         "hooks": [{"change": offer.hooks[item["id"]], **item} for item in offer.items],
@@ -132,7 +136,7 @@ def _change_marks(now: Mapping[str, str], before: Mapping[str, str]) -> dict[str
 
 
 def _item_facts(item: Mapping[str, Any]) -> Iterator[str]:
-    """Everything that an item says, beside what it runs."""
+    """Yield every field of an item except what it runs."""
     kind = item.get("kind", "builtin")
     yield f"{kind} at {item['point']}"
     if kind == COMMAND:
@@ -145,4 +149,4 @@ def _digest_text(sha256: str | None, *, gone: bool) -> str:
         return ""
     if sha256 == UNREADABLE:
         return "a link, or over 2 MiB: it will always count as changed; put a regular file there"
-    return "it must stay away" if sha256 == ABSENT else f"sha256 {sha256[:_PREFIX]}"
+    return "it must stay absent" if sha256 == ABSENT else f"sha256 {sha256[:_PREFIX]}"

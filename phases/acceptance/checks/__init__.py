@@ -1,1 +1,1 @@
-"""What the disk says of the work: what changed, whether files are written, and the check that ships."""
+"""Check the work on the disk: planned files, test runs, missing programs, and the hook that ships."""

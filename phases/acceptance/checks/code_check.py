@@ -11,27 +11,42 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.acceptance.checks.missing_packages import packages_missing_in_tests
 from phases.acceptance.checks.missing_programs import missing_programs, programs_option
-from phases.acceptance.checks.module_imports import (
+from phases.acceptance.checks.planned_files import (
     ask_for_help,
     asks_same_program,
+    file_problems,
     find_program,
+    find_shadows,
+    find_test_detectors,
     help_commands,
     import_planned,
+    packages_missing_in_tests,
 )
-from phases.acceptance.checks.planned_files import file_problems, find_shadows, find_test_detectors
-from phases.acceptance.checks.readme_commands import run_readme_commands
-from phases.acceptance.checks.test_runs import WITH_PYTEST, SuiteCounts, count_tests, counts_row, find_tests_not_run
+from phases.acceptance.checks.test_runs import (
+    WITH_PYTEST,
+    SuiteCounts,
+    count_tests,
+    counts_row,
+    find_tests_not_run,
+    run_readme_commands,
+)
 from phases.acceptance.feedback import frame_output
-from phases.evidence.demands import demands_of, is_value
-from phases.evidence.locate import read_sources
+from phases.evidence.locate import demands_of, is_value, read_sources
 from phases.evidence.look import EvidenceSetting, Look
 from phases.evidence.observation import FAILED, Observation
-from phases.evidence.places import is_test_file
-from phases.evidence.stubs import extended_classes, text_stubs
-from phases.evidence.table import LOCATED, RUN, UNLOCATED, find_below, find_stubs
-from phases.evidence.traceability import DIFFERENT, MEETS, describe_judgement, find_unread
+from phases.evidence.places import extended_classes, is_test_file, text_stubs
+from phases.evidence.traceability import (
+    DIFFERENT,
+    LOCATED,
+    MEETS,
+    RUN,
+    UNLOCATED,
+    describe_judgement,
+    find_below,
+    find_stubs,
+    find_unread,
+)
 from phases.sandbox.box import NONE, CommandResult
 from phases.sandbox.probe import probe_best
 from phases.workspace import syntax
@@ -65,14 +80,14 @@ The second list has the README's commands and what they did.
 
 
 class _Facts(NamedTuple):
-    """What the checks found."""
+    """Findings of the checks."""
 
     rows: list[Row]
     """The commands that were run."""
     problems: list[str]
-    """What the model must mend."""
+    """Problems that the model must fix."""
     doubts: list[str]
-    """What keeps the work from being verified, and is no problem that the model can mend."""
+    """Reasons why the work is not verified although the model has nothing to fix."""
     lacking: list[str]
     """Packages of the plan for whose lack something could not be run."""
     advice: list[str]
@@ -90,16 +105,15 @@ def check_code(
     evidence: EvidenceSetting = EvidenceSetting(),  # noqa: B008 - frozen
     review: Reviewer | None = None,
 ) -> dict[str, Any]:
-    """Return the verdict on the workspace: `block` is None, or all that must be mended, in words for the model.
+    """Return the verdict: `block` is None, or all that must be mended, in words for the model. Raises StorageError.
 
     Args:
         untouched: Files that this work was to change and that are as they were: advice, since some need no change.
-        missing: Packages of the plan that are not installed; what fails for want of one is no fault of the code.
+        missing: Packages of the plan that are not installed; what fails for lack of one is not the fault of the code.
         review: Reads code whose facts hold.
-    The caller sets `commands.step`. Raises StorageError.
     """
     sources = read_sources(workspace)
-    left = [f"{path} is as it was, although the plan changed what it is for" for path in untouched]
+    left = [f"{path} is unchanged, although the plan changed its purpose" for path in untouched]
     facts = _Facts([], _file_facts(workspace, plan, sources), [], [], left, [])
     look = Look(evidence, commands)
     try:
@@ -109,12 +123,12 @@ def check_code(
             _execute(facts, plan, sources, missing, look)
         seen = look.observe(sources)
         _add_test_facts(facts, seen)
-        if facts.lacking:  # which tests would run what cannot be seen without these packages
-            seen = seen._replace(is_blind=True)
+        seen = seen._replace(is_blind=seen.is_blind or bool(facts.lacking))  # without packages not all tests run
         rows, doubts = look.collect(workspace, plan, seen, passed=not facts.problems)
         _add_below(facts, rows, evidence.require)
         is_reviewed = review is not None and not facts.problems
-        tried = run_readme_commands(sources, commands) if is_reviewed and commands.box.kind != NONE else []
+        checks = [row["command"] for row in facts.rows]
+        tried = run_readme_commands(sources, commands, checks) if is_reviewed and commands.box.kind != NONE else []
         if commands.box.kind != NONE:
             commands.take_back()
         if review and is_reviewed:
@@ -131,7 +145,7 @@ def check_code(
 
 
 def _without_assumptions(rows: Sequence[Row], plan: Mapping[str, Any]) -> list[Row]:
-    """Return the rows of what the text says. That code chose otherwise than the plan assumed is no doubt about it."""
+    """Return the rows without assumptions of the plan: code may choose otherwise."""
     assumed = {row["id"] for row in demands_of(plan) if row.get("status") == "missing"}
     return [row for row in rows if row["id"] not in assumed]
 
@@ -346,7 +360,7 @@ def _doubt_files(sources: Mapping[str, str]) -> list[str]:
 
 
 def _unlocated(rows: Sequence[Row]) -> list[str]:
-    """Return that requirements were not located; a value may be a baseline's that nobody builds, so it is none."""
+    """Return the requirements that were not located. Values are left out: a baseline's value need not be built."""
     rows = [row for row in rows if not is_value(row)]
     names = [row["id"] for row in rows if row["level"] == UNLOCATED and row.get("judged", {}).get("verdict") != MEETS]
     return [f"{len(names)} of {len(rows)} requirements were not located in the code: {_join(names)}"] if names else []
@@ -359,8 +373,8 @@ def _describe_differing(rows: Sequence[Row]) -> list[str]:
         if row.get("judged", {}).get("verdict") == DIFFERENT:
             found.setdefault(describe_judgement(row), []).append(row["id"])
     return [
-        f"{', '.join(names)} {said if len(names) == 1 else said.replace(DIFFERENT, 'differ', 1)}"
-        for said, names in found.items()
+        f"{', '.join(names)} {text if len(names) == 1 else text.replace(DIFFERENT, 'differ', 1)}"
+        for text, names in found.items()
     ][:MOST_NAMED]
 
 

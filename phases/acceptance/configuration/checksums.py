@@ -1,4 +1,4 @@
-"""Which files a hook's command names, and whether they are still what they were: the agent must not edit its own tests.
+"""Find the files that a hook's command names, and whether they changed: the agent must not edit its own tests.
 
 Not covered: what a named file calls in its turn, the tests that pytest finds, words that a shell makes at run time
 (`*.sh`, `$NAME`, `~`), a directory that turns into a link after a word like `ci/../run.sh` was recorded, links outside the
@@ -52,7 +52,7 @@ _DEEPEST = 3
 
 
 def hash_scripts(hook: Hook, workspace: str) -> dict[str, str]:
-    """The files that the command of a hook names, as they are now. Folders and mere words are none."""
+    """Return the digests of the files that a hook's command names. Directories and mere words are left out."""
     found: dict[str, str] = {}
     for path, is_script, word, _ in _walk_paths(hook, workspace):
         digest = UNREADABLE if _leads_elsewhere(word, path, workspace) else _file_digest(path, workspace)
@@ -62,12 +62,12 @@ def hash_scripts(hook: Hook, workspace: str) -> dict[str, str]:
 
 
 def paths_run_by(hook: Hook, workspace: str) -> tuple[str, ...]:
-    """The paths in the workspace that a hook runs, and does not only look at."""
+    """Return the workspace paths that a hook runs, as opposed to those it only reads."""
     return tuple(path for path, _, _, runs in _walk_paths(hook, workspace) if runs and not os.path.isabs(path))
 
 
 def script_paths_of(hook: Hook, workspace: str) -> tuple[str, ...]:
-    """The paths in the workspace that the command of a hook names as scripts, spelled as `scripts_in` does.
+    """Return the workspace paths that a hook's command names as scripts, spelled as `scripts_in` does.
 
     What stands there, if anything, plays no part in it.
     """
@@ -77,12 +77,12 @@ def script_paths_of(hook: Hook, workspace: str) -> tuple[str, ...]:
 
 
 def is_tool_module(path: str) -> bool:
-    """Whether a file of the workspace would be taken for a tool that `python -m` means, which is no work of an agent."""
+    """Return whether a workspace file would replace a tool that `python -m` runs."""
     return path.split("/")[0].removesuffix(".py") in _TOOLS
 
 
 def hash_control_files(workspace: str) -> dict[str, str]:
-    """All that lies in the directory of the user's hooks, as it is now: what stands beside a script may decide instead of it.
+    """Return the digests of all files in the directory of the hooks: a file next to a script may be imported instead.
 
     Caches of Python are left out: `forget_caches` takes them away before a hook could use one.
     """
@@ -101,7 +101,7 @@ def hash_control_files(workspace: str) -> dict[str, str]:
 
 
 def remove_caches(workspace: str) -> None:
-    """Removes what Python keeps of scripts in the directory of hooks: a cache is run instead of what it was made of."""
+    """Remove Python caches from the directory of hooks: a cache runs instead of its source."""
     root = os.path.join(workspace, CONTROL)
     for directory, directories, _ in os.walk(root) if not os.path.islink(root) else ():
         if _CACHE in directories:
@@ -110,7 +110,7 @@ def remove_caches(workspace: str) -> None:
 
 
 def _content_digest(path: str, workspace: str) -> str:
-    """The digest of a file whatever its size, or of where a link leads; a link into the workspace is nothing to rely on."""
+    """Return the digest of a file of any size, or of a link's target; a link into the workspace is unreliable."""
     if os.path.islink(path):
         inside = os.path.realpath(path).startswith(os.path.realpath(workspace) + os.sep)
         return UNREADABLE if inside else sha256(f"link to {os.readlink(path)}".encode("utf-8", "surrogateescape"))
@@ -121,19 +121,19 @@ def _content_digest(path: str, workspace: str) -> str:
 
 
 def find_changed(checksums: Checksums, workspace: str) -> tuple[str, ...]:
-    """The pinned files that are not, or cannot be shown to be, what they were."""
+    """Return the pinned files that changed, or cannot be shown to be unchanged."""
     return tuple(
         sorted(path for path, was in checksums.items() if was == UNREADABLE or _file_digest(path, workspace) != was)
     )
 
 
 def item_digest(item: Mapping[str, Any]) -> str:
-    """The sha256 of a hook as it is written, whatever the order of its keys."""
+    """Return the sha256 of a hook's item, independent of the order of its keys."""
     return sha256(json.dumps(item, sort_keys=True, separators=(",", ":")).encode("ascii"))
 
 
 def _walk_paths(hook: Hook, workspace: str) -> Iterator[tuple[str, bool, str, bool]]:
-    """The paths that a command names, as they are pinned: whether as a script, as it is written, and whether it is run."""
+    """Yield each path that a command names: as pinned, whether it is a script, as written, and whether it is run."""
     if hook.kind != COMMAND:
         return
     args = hook.params.get("args")
@@ -147,13 +147,13 @@ def _walk_paths(hook: Hook, workspace: str) -> Iterator[tuple[str, bool, str, bo
 
 
 def _leads_elsewhere(word: str, path: str, workspace: str) -> bool:
-    """A word like `ci/../run.sh` leads elsewhere than it reads: `ci` is a link, and what it is in is another directory."""
-    directories = (os.path.dirname(os.path.join(workspace, one)) for one in (word, path))
+    """Return whether a word such as `ci/../run.sh` leads elsewhere because `ci` is a link."""
+    directories = (os.path.dirname(os.path.join(workspace, each)) for each in (word, path))
     return ".." in word.split("/") and len(set(map(os.path.realpath, directories))) > 1
 
 
 def _parse_paths(command: str, directory: str, levels: int) -> Iterator[tuple[str, bool | None]]:
-    """The words of a command that may be paths, each with whether it is what is run; None for a guess. `cd` is followed."""
+    """Yield the words of a command that may be paths, each with whether it is run; None for a guess. `cd` is followed."""
     begins, written, follows_cd, before = True, False, False, ""
     for word in shell_words(command):
         if _BREAKS.fullmatch(word):
@@ -181,18 +181,18 @@ def _parse_paths(command: str, directory: str, levels: int) -> Iterator[tuple[st
 
 
 def _is_named(word: str, before: str) -> bool:
-    """Whether what is run is a file that the word names, and no command that the shell looks for."""
+    """Return whether a word names a file to run, rather than a command that the shell looks up."""
     return "/" in word or (before in INTERPRETERS and word not in _GOES_BEFORE)
 
 
 def _module_paths(name: str) -> tuple[str, ...]:
-    """The files that `python -m` may mean."""
+    """Return the files that `python -m` may mean."""
     path = name.replace(".", "/")
     return (f"{path}.py", f"{path}/__main__.py", f"{path}/__init__.py")
 
 
 def shell_words(command: str) -> list[str]:
-    """As a shell splits it, with what joins commands as words of their own; a line that no shell takes is split at blanks."""
+    """Split as a shell does, with operators as separate words; an invalid line is split at blanks."""
     # Guessing errs on the side of protecting too much; `pipeline hooks trust --show` lists what was found.
     lexer = shlex.shlex(command.replace("`", " ").replace("\n", " ; "), posix=True, punctuation_chars=";&|()<>")
     lexer.whitespace_split, lexer.commenters = True, ""
@@ -203,14 +203,14 @@ def shell_words(command: str) -> list[str]:
 
 
 def _join_word(directory: str, word: str) -> str:
-    """A word as a path from the workspace."""
+    """Return a word as a path relative to the workspace."""
     if _HERE.match(word):
         return _HERE.sub(".", word, count=1)
     return word if os.path.isabs(word) else os.path.join(directory, word)
 
 
 def _locate_word(word: str, workspace: str) -> str:
-    """A path as it is pinned; empty for what cannot be known or is of the system."""
+    """Return a path as it is pinned; empty if it is unknown or belongs to the system."""
     if _NO_PATH.search(word):
         return ""
     root = os.path.realpath(workspace)
@@ -220,7 +220,7 @@ def _locate_word(word: str, workspace: str) -> str:
             return ""
         if path.startswith(inside + "/"):
             return path[len(inside) + 1 :]
-    if path.startswith("/dev/shm/"):  # noqa: S108 - the one part of /dev that everybody may write to
+    if path.startswith("/dev/shm/"):  # noqa: S108 - the one part of /dev that all users may write to
         return path
     return "" if any(path == directory or path.startswith(directory + "/") for directory in _SYSTEM) else path
 

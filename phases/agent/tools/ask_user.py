@@ -1,4 +1,4 @@
-"""AskUser: a question to the person at the terminal; where nobody is there, what the model takes instead is an assumption."""
+"""AskUser: ask the person at the terminal; without an answer, record the model's choice as an assumption."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from phases.agent.tools.toolbox import Tool, ToolKind, ToolResult, object_schema
 from pipeline.base.text_escaping import one_line
 
 MOST_QUESTIONS = 3
-"""A person is asked so often in one run, resumes included."""
+"""Questions in one run, resumes included."""
 USER, ASSUMED = "user", "assumed"
 Ask = Callable[[str, Sequence[str]], str | None]
-"""Question and options in; the answer out, in words, or None where nobody gives one."""
+"""Takes a question and options; returns the answer, or None."""
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 500}
 
 
 def ask_user_tool(ask: Ask, asked_before: Callable[[], Sequence[Mapping[str, Any]]]) -> Tool:
-    """AskUser. `asked_before` gives what the journal says of earlier questions: questions_in()."""
+    """Return AskUser. `asked_before` returns the earlier questions: questions_in()."""
     return Tool(
         "AskUser",
-        "Asks the user one question. The first option is what you would take, and what counts if nobody answers: "
+        "Asks the user one question. The first option is what you would take, and what counts without an answer: "
         '{"question": "Which logarithm is meant?", "options": ["natural", "base 2"]}',
         object_schema(
             {"question": _TEXT, "options": {"type": "array", "items": _TEXT, "minItems": 2, "maxItems": 4}},
@@ -44,12 +44,12 @@ def _answer(
     if row["by"] == USER:
         return ToolResult(f"the user says: {row['answer']}", asked=row)
     return ToolResult(
-        f"nobody answers; take this, it stands in the report as an assumption: {row['answer']}", asked=row
+        f"there is no answer; take this, which the report lists as an assumption: {row['answer']}", asked=row
     )
 
 
 def questions_in(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What was asked, as the rows of a journal tell it; each question once, with its answer."""
+    """Return each question in the journal once, with its answer."""
     asked = (row["result"]["asked"] for row in rows if row["kind"] == "result" and "asked" in row["result"])
     return list({_key(row["question"]): dict(row) for row in asked}.values())
 

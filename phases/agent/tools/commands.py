@@ -1,8 +1,8 @@
-"""Bash and Job: a shell command, run by whoever owns the sandbox, and one that goes on beside the work."""
+"""Bash, Job and AddPackage: shell commands, background jobs, and packages for both."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,17 +10,23 @@ from phases.agent.tools.toolbox import Tool, ToolError, ToolKind, ToolResult, ob
 from phases.sandbox.bash import why_no_command
 from phases.sandbox.box import Limits
 from phases.workspace.jobs import ENDED, RUNNING, VARIABLE, Jobs, JobState
+from phases.workspace.packages import CannotInstall, Packages, why_not_a_package
+from pipeline.base.text_escaping import one_line
 
 SECONDS = 120
 WAIT, TAIL, STOP = "wait", "tail", "stop"
 Run = Callable[[str, int], tuple[int | None, str]]
-"""Command and seconds in; exit code (None: it did not run, or ran too long) and output out."""
+"""Takes a command and seconds; returns the exit code (None: not run, or timed out) and output."""
 Start = Callable[[str], JobState]
-"""A command in; the job that it was started as out. Raises WorkspaceError where it cannot be."""
+"""Starts a command as a job. Raises WorkspaceError."""
+MOST_ADDED = 10
+"""Packages added in one run, resumes included."""
+Install = Callable[[Sequence[str]], Packages]
+"""Installs the plan's packages and these lines for commands. Raises CannotInstall."""
 
 
 def bash_tool(run: Run, most_seconds: int = Limits().seconds, start: Start | None = None) -> Tool:
-    """Bash. What a command writes is not told in `touched`. Without `start` nothing goes on in the background."""
+    """Return Bash. Files that a command writes are not in `touched`. Without `start` there are no jobs."""
 
     def act(command: str, timeout: int = SECONDS, background: bool = False) -> ToolResult | str:
         if why := why_no_command(command):
@@ -55,7 +61,7 @@ _ON_JOBS = (
 
 
 def job_tool(jobs: Jobs, started: Callable[[], int], most_seconds: int = Limits().seconds) -> Tool:
-    """Job. `started`: how many jobs the journal tells of."""
+    """Return Job. `started` returns the number of jobs in the journal."""
     return Tool(
         "Job",
         'Looks after a job that Bash started: {"number": 1, "action": "wait", "seconds": 300} waits until it has ended, '
@@ -81,10 +87,10 @@ def _tend_job(
         how = f"job {number} runs, for {job.seconds} s now"
     else:
         how = f"job {number} ended: " + (f"exit code {job.exit_code}" if job.exit_code is not None else job.why)
-    told = ToolResult(f"{how}\n{jobs.read_tail(number)}", job=job._replace(seconds=0)._asdict())
+    result = ToolResult(f"{how}\n{jobs.read_tail(number)}", job=job._replace(seconds=0)._asdict())
     if job.state == ENDED and job.exit_code != 0 and action != STOP:
-        raise ToolError(told.text, told)
-    return told
+        raise ToolError(result.text, result)
+    return result
 
 
 def _describe_start(job: JobState) -> ToolResult:
@@ -93,3 +99,44 @@ def _describe_start(job: JobState) -> ToolResult:
         f"${VARIABLE}/{job.number}, which Bash can read; copy from there what the work needs.",
         job=job._asdict(),
     )
+
+
+def add_package_tool(install: Install, added_before: Callable[[], Sequence[Mapping[str, Any]]]) -> Tool:
+    """Return AddPackage. `added_before` returns the packages added earlier: packages_added()."""
+    return Tool(
+        "AddPackage",
+        "Installs a package that the plan lacks and the code cannot do without, for commands and checks: "
+        '{"name": "einops>=0.7", "why": "rearranges tensors"}',
+        object_schema(
+            {
+                "name": {"type": "string", "minLength": 1, "maxLength": 100},
+                "why": {"type": "string", "minLength": 1, "maxLength": 300},
+            }
+        ),
+        partial(_add_package, install, added_before),
+        ToolKind.NEUTRAL,
+    )
+
+
+def _add_package(
+    install: Install, added_before: Callable[[], Sequence[Mapping[str, Any]]], *, name: str, why: str
+) -> ToolResult:
+    before = [row["line"] for row in added_before()]
+    if fault := why_not_a_package(name):
+        raise ToolError(fault)
+    if len(before) >= MOST_ADDED:
+        raise ToolError(f"{MOST_ADDED} packages were added in this run, and no more may be: do without {name}")
+    try:
+        made = install([*before, name])
+    except CannotInstall as error:
+        raise ToolError(f"{name} is not installed, and everything is as it was: {error.said}") from error
+    there = ", ".join(f"{row['name']} {row['version']}" for row in made.installed)
+    return ToolResult(
+        f"installed; commands find these packages now: {there}", added={"line": name, "why": one_line(why, 300)}
+    )
+
+
+def packages_added(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return each package line that the journal adds, once, with the reason."""
+    added = (row["result"]["added"] for row in rows if row["kind"] == "result" and "added" in row["result"])
+    return list({row["line"]: dict(row) for row in added}.values())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from difflib import SequenceMatcher
 from functools import partial
-from typing import Any
+from heapq import nlargest
+from itertools import islice
+from typing import Any, NamedTuple
 
-from phases.agent.tools.edit import EditError, Replacement, apply_replacement, text_before
 from phases.agent.tools.toolbox import Notes, Tool, ToolError, ToolKind, ToolResult, object_schema
 from phases.llm.pictures import Picture, PictureStore, parse_picture, why_not_shown
 from phases.workspace.syntax import find_syntax_fault, may_be_empty
@@ -22,11 +24,15 @@ _TEXT = {"type": "string"}
 
 
 FindFault = Callable[[str, str], str]
-"""Says, from its path and text, why a file is of no use to what reads it later; empty where it is."""
+"""Returns why a later reader cannot use a file, from its path and text; empty if it can."""
+_MOST_WORK = 50_000_000
+_NEAR_LINES = 8
+_MOST_LINES, _MOST_LINES_WANTED, _MOST_LOOKED_AT, _LONGEST_COMPARED = 5_000, 200, 40, 120
+_LIKE = 0.5
 
 
 def find_parse_fault(path: str, text: str) -> str:
-    """Say why a file does not parse; empty where it does."""
+    """Return why a file does not parse; empty if it does."""
     fault = find_syntax_fault(path, text)
     return f"does not parse: {fault}" if fault else ""
 
@@ -34,7 +40,7 @@ def find_parse_fault(path: str, text: str) -> str:
 def file_tools(
     workspace: Workspace, notes: Notes, pictures: PictureStore | None = None, find_fault: FindFault = find_parse_fault
 ) -> list[Tool]:
-    """Read, Write and Edit. `notes` is the conversation's own; `pictures` keeps what is shown; None: nothing may be."""
+    """Return Read, Write and Edit. `notes` belongs to the conversation; `pictures` keeps shown pictures, None: none are shown."""
     return [
         Tool(
             "Read",
@@ -80,7 +86,7 @@ def _read_file(
     if picture := parse_picture(data):
         return _show_picture(path, picture, pictures)
     if b"\x00" in data:
-        raise ToolError(f"{path} is no text: it holds NUL bytes ({len(data):,} bytes in all)")
+        raise ToolError(f"{path} is not text: it holds NUL bytes ({len(data):,} bytes in all)")
     lines = _split_lines(data.decode("utf-8", "replace"))
     if not lines:
         return ToolResult(f"{path} is empty")
@@ -101,10 +107,10 @@ def _read_file(
 
 
 def _show_picture(path: str, picture: Picture, pictures: PictureStore | None) -> ToolResult:
-    told = f"{path} is {picture.describe()}"
+    what = f"{path} is {picture.describe()}"
     if why := "this model sees none" if pictures is None else why_not_shown(picture):
-        raise ToolError(f"{told}, and it is not shown: {why}")
-    return ToolResult(told, pictures=(pictures.keep(picture),) if pictures else ())
+        raise ToolError(f"{what}, and it is not shown: {why}")
+    return ToolResult(what, pictures=(pictures.keep(picture),) if pictures else ())
 
 
 def _write_file(
@@ -141,8 +147,8 @@ def _report_write(notes: Notes, path: str, text: str, done: str, fault: str, *, 
     digest = sha256(text.encode()) if knows_all else ""
     count = len(_split_lines(text))
     if fault:
-        said = f"{path} is {done} ({count} lines) and {fault}"
-        raise ToolError(said, _learn_seen(notes, ToolResult(said, (path,), {path: digest})))
+        message = f"{path} is {done} ({count} lines) and {fault}"
+        raise ToolError(message, _learn_seen(notes, ToolResult(message, (path,), {path: digest})))
     empty = "" if text.strip() or may_be_empty(path) else "; it is empty, and an empty file does not count as written"
     return _learn_seen(notes, ToolResult(f"{path} is {done}, {count} lines{empty}", (path,), {path: digest}))
 
@@ -153,7 +159,7 @@ def _learn_seen(notes: Notes, acted: ToolResult) -> ToolResult:
 
 
 def _replace_surrogates(text: str) -> str:
-    """The text as it will be read back: half a surrogate pair cannot be stored."""
+    """Return the text as it is stored, without halves of surrogate pairs."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -163,7 +169,7 @@ def _split_lines(text: str) -> list[str]:
 
 
 def _number_lines(lines: list[str], first: int) -> tuple[list[str], bool]:
-    """As many lines as an answer has room for, and whether each of those is whole."""
+    """Return the numbered lines that fit an answer, and whether each is whole."""
     shown: list[str] = []
     room, whole = _ROOM, True
     for number, line in enumerate(lines, first):
@@ -176,3 +182,110 @@ def _number_lines(lines: list[str], first: int) -> tuple[list[str], bool]:
             break
         shown.append(row)
     return shown, whole
+
+
+class Replacement(NamedTuple):
+    old: str
+    new: str
+    everywhere: bool = False
+
+
+class EditError(Exception):
+    """A replacement that cannot be made; its message is for the model."""
+
+
+def apply_replacement(text: str, replacement: Replacement) -> str:
+    """Return the text with the replacement made. Raises EditError."""
+    old, new, everywhere = replacement
+    if old == new:
+        raise EditError("old_string and new_string are the same: there is nothing to change")
+    if not old:
+        raise EditError("old_string is empty; give the exact text to replace, or write the whole file with Write")
+    count = _count_places(text, old)
+    if not count:
+        raise EditError(f"old_string does not occur in the file. {_nearest_lines(text, old)}")
+    if count > 1 and not everywhere:
+        raise EditError(f"old_string occurs {count} times; give more of the lines around it, or set replace_all")
+    after = text.replace(old, new)
+    if everywhere and (after.replace(new, old) != text if old in new else old in after):
+        # Whether such a replacement was made could not be seen afterwards, and made twice it would change more.
+        raise EditError("the replacement would make new places with old_string in them; edit the places one by one")
+    return after
+
+
+def text_before(text: str, replacement: Replacement, known: str | None) -> str | None:
+    """Return the text before a replacement that was already made; None if it is still to be made.
+
+    The sha256 `known`, of the text as the model last saw it, settles it. Without it, a new text that contains the old one counts
+    as made if it occurs, and any other if the old one is gone.
+    """
+    old, new, _ = replacement
+    if not old or old == new or (known and sha256(_encode(text)) == known):
+        return None
+    # Whoever wrote the texts must not choose how long this takes.
+    tries = max(1, _MOST_WORK // (len(text) + 1))
+    candidates = [
+        before for before in islice(_texts_before(text, replacement), tries) if _leads_to(before, replacement, text)
+    ]
+    exact = next((before for before in candidates if known and sha256(_encode(before)) == known), None)
+    if exact is not None or (old in text and old not in new):
+        return exact
+    if candidates:
+        return candidates[0]
+    return text if old not in text and new in text else None  # where it stood cannot be told
+
+
+def _texts_before(text: str, replacement: Replacement) -> Iterator[str]:
+    old, new, everywhere = replacement
+    if everywhere:
+        if new:
+            yield text.replace(new, old)
+        return
+    place = text.find(new)
+    while place >= 0:
+        yield text[:place] + old + text[place + len(new) :]
+        place = text.find(new, place + 1) if place < len(text) else -1
+
+
+def _leads_to(before: str, replacement: Replacement, text: str) -> bool:
+    try:
+        return apply_replacement(before, replacement) == text
+    except EditError:
+        return False
+
+
+def _count_places(text: str, old: str) -> int:
+    """Count the occurrences, overlaps included: `aa` occurs twice in `aaa`."""
+    count, place = 0, text.find(old)
+    while place >= 0 and count < 1000:
+        count, place = count + 1, text.find(old, place + 1)
+    return count
+
+
+def _nearest_lines(text: str, old: str) -> str:
+    """Return the lines most similar to the requested ones."""
+    if not text.strip():
+        return "The file is empty."
+    lines, wanted = text.split("\n"), old.split("\n")[:_MOST_LINES_WANTED]
+    anchor = max(range(len(wanted)), key=lambda number: len(wanted[number].strip()))
+    like = SequenceMatcher(autojunk=False)
+    like.set_seq2(wanted[anchor].strip()[:_LONGEST_COMPARED])
+
+    def ratio(number: int, *, quick: bool) -> float:
+        like.set_seq1(lines[number].strip()[:_LONGEST_COMPARED])
+        return like.quick_ratio() if quick else like.ratio()
+
+    likely = nlargest(
+        _MOST_LOOKED_AT, range(min(len(lines), _MOST_LINES)), key=lambda number: ratio(number, quick=True)
+    )
+    best = max(likely, key=lambda number: ratio(number, quick=False))
+    if ratio(best, quick=False) < _LIKE:
+        return "Nothing in it is like that; read the file again."
+    first = max(0, best - anchor)
+    near = lines[first : first + min(len(wanted), _NEAR_LINES)]
+    shown = "\n".join(f"{first + number:>6}\t{escape_text(line[:300])}" for number, line in enumerate(near, 1))
+    return f"The nearest lines are:\n{shown}\nGive old_string exactly as it stands there, spaces included, without line numbers."
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "replace")

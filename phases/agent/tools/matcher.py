@@ -30,7 +30,7 @@ def _match_texts(request: dict[str, Any]) -> dict[str, Any]:
     try:
         pattern = re.compile(request["pattern"], re.IGNORECASE if request["ignore_case"] else 0)
     except (re.error, OverflowError, RecursionError) as error:
-        return {"fault": f"the pattern is no regular expression of Python: {error}"}
+        return {"fault": f"the pattern is not a Python regular expression: {error}"}
     files, left = [], request["most"]
     for path, text in request["texts"].items():
         lines = text.split("\n")

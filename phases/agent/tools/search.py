@@ -90,7 +90,7 @@ def _paths_under(workspace: Workspace, path: str) -> list[str]:
 
 
 def _match_under(paths: list[str], pattern: str, folder: str) -> list[str]:
-    """A pattern is seen from the folder that is searched."""
+    """Resolve a pattern relative to the searched folder."""
     prefix = "" if folder == "." or folder in paths else f"{folder}/"
     try:
         return [prefix + name for name in match_paths([name.removeprefix(prefix) for name in paths], pattern)]
@@ -170,13 +170,14 @@ LONGEST_PATTERN = 500
 
 
 class PatternError(Exception):
-    """Why a pattern cannot be used, in words for a model."""
+    """Return why a pattern cannot be used, for the model."""
 
 
 def match_paths(paths: list[str], pattern: str) -> list[str]:
-    """The paths that match: `*` and `?` within a name, `**` over folders, `{a,b}` one of them.
+    """Return the paths that match a pattern. Raises PatternError.
 
-    A pattern without a slash is about names, in any folder. Raises PatternError.
+    `*` and `?` match within a name, `**` matches over folders, `{a,b}` matches one of them. A pattern without a slash is about
+    names, in any folder.
     """
     if len(pattern) > LONGEST_PATTERN:
         raise PatternError(f"the pattern has {len(pattern):,} characters, over {LONGEST_PATTERN}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from phases.acceptance.todo_list.todo import (
+from phases.acceptance.todos import (
+    ACTIONS,
     BLOCKED_REASONS,
     LONGEST,
     LONGEST_ID,
@@ -13,8 +14,10 @@ from phases.acceptance.todo_list.todo import (
     MOST_TODOS,
     NOT_KEPT,
     STATUSES,
+    Todo,
+    TodoError,
+    apply_change,
 )
-from phases.acceptance.todo_list.todos import ACTIONS, Todo, TodoError, apply_change
 from phases.agent.tools.toolbox import Tool, ToolError, ToolKind, ToolResult, object_schema
 from pipeline.base.text_escaping import one_line
 
@@ -92,7 +95,7 @@ def _todo_schema() -> dict[str, Any]:
 
 
 def _optional_fields(name: dict[str, Any], text: dict[str, Any]) -> dict[str, Any]:
-    """What may be left out, for which many models say null."""
+    """Return the optional fields; many models send null for them."""
     fields: dict[str, Any] = {
         "required": {"type": "boolean"},
         "dependencies": _list_of(name),

@@ -1,4 +1,4 @@
-"""What a tool is, and the box that answers the calls of a model: each is checked, done once, and answered within bounds."""
+"""Define tools, and answer a model's calls: check arguments, act once, bound the answer."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ MOST_CHARACTERS = 2 * LARGEST_FILE
 Answer = dict[str, Any]
 """text, failed, touched (paths), seen (path -> sha256), and if any shown, pictures, asked, added, job, code: for the journal."""
 Breach = Callable[[Mapping[str, Any], Any], str | None]
-"""Why a value does not fit a JSON schema, in one line, or None."""
+"""Returns why a value breaks a JSON schema, in one line, or None."""
 
 
 class ToolKind(StrEnum):
-    """What a call of a tool does. Every tool names its kind, so no other table of tools has to be kept: whether a call writes,
-    and what supervision takes it for, follow from here.
+    """Effect of a tool's calls: whether they write, and how supervision classes them.
+
+    Every tool names its kind, so there is no other table of tools.
     """
 
     READ = "READ"
@@ -51,9 +52,9 @@ class ToolResult:
     seen: Mapping[str, str] = field(default_factory=dict)
     """Path -> sha256 of what the model has now before it as a whole; empty where it no longer has it."""
     shown: tuple[Mapping[str, Any], ...] = ()
-    """What of other people's code is in the text: repository, file, commit, licence, line and end each."""
+    """Reference code in the text: repository, file, commit, licence, line and end of each."""
     pictures: tuple[Mapping[str, Any], ...] = ()
-    """What is to be looked at beside the text, as the journal names it."""
+    """Pictures shown next to the text, as named in the journal."""
     asked: Mapping[str, Any] = field(default_factory=dict)
     """A question to the user: question, options, answer, by."""
     added: Mapping[str, Any] = field(default_factory=dict)
@@ -80,11 +81,11 @@ class Tool:
 
     @property
     def reads_only(self) -> bool:
-        """Whether it changes nothing: then a sub-agent may have it, and its results need not wait for the disk."""
+        """Return whether the tool changes nothing: sub-agents may have it, and its results need no sync."""
         return self.kind in (ToolKind.READ, ToolKind.SEARCH, ToolKind.DELEGATE)
 
     def schema(self) -> dict[str, Any]:
-        """What a model is shown. Limits of lengths and numbers are left out: whoever breaks one is told."""
+        """Return the schema for the model, without limits on lengths and numbers: breaking one gives an error."""
         return {
             "name": self.name,
             "description": self.description,
@@ -96,16 +97,16 @@ _LIMITS = ("minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems
 
 
 def _without_limits(schema: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {rule: value for rule, value in schema.items() if rule not in _LIMITS}
-    if "items" in kept:
-        kept["items"] = _without_limits(kept["items"])
-    if "properties" in kept:
-        kept["properties"] = {name: _without_limits(value) for name, value in kept["properties"].items()}
-    return kept
+    rules = {rule: value for rule, value in schema.items() if rule not in _LIMITS}
+    if "items" in rules:
+        rules["items"] = _without_limits(rules["items"])
+    if "properties" in rules:
+        rules["properties"] = {name: _without_limits(value) for name, value in rules["properties"].items()}
+    return rules
 
 
 def object_schema(required: Mapping[str, Any], **optional: Any) -> dict[str, Any]:
-    """The schema of an object that has these properties and no others."""
+    """Return the schema of a closed object with these properties."""
     return {
         "type": "object",
         "additionalProperties": False,
@@ -121,11 +122,11 @@ class Notes:
         self._seen: dict[str, str] = {}
 
     def known(self, path: str) -> str | None:
-        """The sha256 of what the model knows of a file; None where it does not know the whole."""
+        """Return the sha256 of a file as the model knows it; None unless it knows the whole."""
         return self._seen.get(path)
 
     def learn(self, seen: Mapping[str, str]) -> None:
-        """Takes in what an answer says under `seen`: on a resume, from the journal. An empty digest forgets."""
+        """Update from an answer's `seen`, or from the journal on a resume. An empty digest forgets."""
         for path, digest in seen.items():
             if digest:
                 self._seen[path] = digest
@@ -133,7 +134,7 @@ class Notes:
                 self._seen.pop(path, None)
 
     def forget(self, paths: Iterable[str] | None = None) -> None:
-        """To be called when the context drops these files, or all."""
+        """Forget these files, or all, when the context drops them."""
         for path in list(self._seen if paths is None else paths):
             self._seen.pop(path, None)
 
@@ -146,20 +147,20 @@ class Toolbox:
         self._breach = breach
 
     def schemas(self) -> list[Mapping[str, Any]]:
-        """What models are given, in a fixed order."""
+        """Return the schemas of all tools in a fixed order."""
         return [tool.schema() for tool in self._tools.values()]
 
     def kinds(self) -> dict[str, ToolKind]:
         return {tool.name: tool.kind for tool in self._tools.values()}
 
     def reads_only(self, name: str) -> bool:
-        """Whether the tool of that name changes nothing. One that does not exist changes nothing either."""
+        """Return whether a tool changes nothing; an unknown tool changes nothing."""
         return name not in self._tools or self._tools[name].reads_only
 
     def answer(self, call: ToolCall, *, again: bool = False) -> Answer:
-        """Does what a call asks. A call that makes no sense is answered too, with what is wrong with it.
+        """Execute a call. An invalid call is answered with its fault.
 
-        `again`: the call may have been done before, without its answer being kept. Only a disk that says no is raised.
+        `again`: the call may have been done before without a record. Raises only if the disk fails.
         """
         try:
             acted, failed = self._act(call, again), False
@@ -195,7 +196,7 @@ class Toolbox:
         return f"there is no tool {one_line(repr(name))}{meant} There are: {', '.join(self._tools)}."
 
     def _checked(self, tool: Tool, given: Any) -> dict[str, Any]:
-        """The arguments, when they fit. A null is taken for an argument that was left out, as many models mean it."""
+        """Return valid arguments. A null counts as left out, as many models mean it."""
         arguments = given
         if isinstance(given, Mapping):
             arguments = {name: value for name, value in given.items() if value is not None}
@@ -207,7 +208,7 @@ class Toolbox:
                 )
             wrong = self._breach(tool.parameters, arguments)
         except (ValueError, TypeError, RecursionError) as error:
-            wrong = f"that is no JSON: {one_line(str(error))}"
+            wrong = f"that is not JSON: {one_line(str(error))}"
         if wrong:
             raise ToolError(f"{tool.name} cannot take these arguments, {one_line(wrong, 400)}. {describe_tool(tool)}")
         return dict(arguments)
@@ -226,7 +227,7 @@ def _describe_kind(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return " | ".join(schema["enum"])
     if isinstance(schema["type"], list):
-        return " or ".join(_describe_kind({**schema, "type": one}) for one in schema["type"])
+        return " or ".join(_describe_kind({**schema, "type": kind}) for kind in schema["type"])
     if schema["type"] == "array":
         return f"list of {_describe_kind(schema['items'])}"
     if schema["type"] == "object":

@@ -1,1 +1,1 @@
-"""What runs inside the sandbox, beside the code that is looked at. It imports nothing of this program."""
+"""Programs that run in the sandbox next to the observed code. They import nothing of this program."""

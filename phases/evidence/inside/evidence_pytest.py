@@ -57,7 +57,7 @@ def _note_end(item: pytest.Item, name: str) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps to the tests that are asked for, in their order; a name that nothing here has is no reason to run none."""
+    """Select the requested tests, in their order; an unknown name does not prevent the others from running."""
     if not (wanted := os.environ.get("PIPELINE_ONLY")):
         return
     order = {name: number for number, name in enumerate(json.loads(wanted))}

@@ -18,8 +18,6 @@ import line_probes  # type: ignore[import-not-found]
 
 NOTES, WORKSPACE, TEST, LINES = "PIPELINE_EVIDENCE", "PIPELINE_WORKSPACE", "PIPELINE_TEST", "PIPELINE_LINES"
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
-USER_TESTS = "user_tests"
-"""The directory beside the workspace with the tests that the user gave."""
 BEGUN, ENDED = "begun", "ended"
 
 
@@ -92,7 +90,7 @@ def _watch_unittest() -> None:
 
 
 def _note_set_up(suite: Any, name: str) -> None:
-    """What a class or a module of tests sets up is run by that class, or that module."""
+    """Attribute the setup of a test class or module to that class or module."""
     usual = getattr(suite, name)
 
     @wraps(usual)
@@ -109,7 +107,7 @@ def _note_set_up(suite: Any, name: str) -> None:
 
 
 def _noted_method(case: Any, call: Callable[[Any], Any], name: str) -> Callable[[Any], Any]:
-    """The way in which a case calls its test, with its end noted. unittest itself only counts, and a test can change that."""
+    """Wrap the call of a test so that its end is noted. unittest itself only counts, and a test can change that."""
     import unittest
 
     @wraps(call)

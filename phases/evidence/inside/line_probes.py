@@ -1,7 +1,7 @@
-"""Which lines of the workspace run: each run of statements in a row is compiled with a probe in front of it.
+"""Record the lines of the workspace that run: each run of statements in a row is compiled with a probe in front of it.
 
 A probe is one store into a list, 15 ns; a tracer is asked at each line, and makes a tight loop three times as slow. A script
-that is no module is compiled by Python itself before anything can be put into it, so that one file is traced.
+that is not a module is compiled by Python itself before anything can be put into it, so that one file is traced.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def begin(workspace: str, tell_file: Callable[[str, list[int]], None]) -> None:
 
 
 def take() -> dict[str, list[int]]:
-    """The lines that ran since the last call, by file."""
+    """Return the lines that ran since the last call, by file."""
     found: dict[str, set[int]] = {}
     for number, passed in enumerate(PROBES):
         if passed:
@@ -69,7 +69,7 @@ def take() -> dict[str, list[int]]:
 
 
 def _name_inside(root: str, path: str) -> str | None:
-    """The path within the workspace; None for what lies elsewhere."""
+    """Return the path within the workspace; None if it is outside."""
     real = os.path.realpath(path)
     inside = real.startswith(root) and not any(part in _LEFT_OUT for part in real[len(root) :].split(os.sep))
     return real[len(root) :] if inside else None
@@ -88,7 +88,7 @@ class _Compiler:
         ast.fix_missing_locations(tree)
 
     def _with_probes(self, block: list[ast.stmt]) -> list[ast.stmt]:
-        """The block with a probe before each run of statements that are passed together."""
+        """Return the block with a probe before each run of statements that execute together."""
         made, run = list[ast.stmt](), list[ast.stmt]()
         for statement in block:
             run.append(statement)
@@ -135,7 +135,7 @@ def _block(node: ast.AST, name: str) -> list[ast.stmt]:
 
 
 def _comes_first(node: ast.stmt) -> bool:
-    """Whether nothing may stand before it: a docstring, or an import from __future__."""
+    """Return whether a statement must stay first: a docstring, or an import from __future__."""
     is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
     return is_text or (isinstance(node, ast.ImportFrom) and node.module == "__future__")
 
@@ -147,7 +147,7 @@ def _is_compiled_elsewhere(function: Any) -> bool:
 
 
 def _script_inside(root: str) -> tuple[str, str] | None:
-    """The script of the workspace that this process runs, as Python and as the notes name it; None where it runs none."""
+    """Return the workspace script that this process runs, as Python and the notes name it; None if there is none."""
     words = iter(sys.orig_argv[1:])
     for word in words:
         if word in ("-W", "-X"):

@@ -20,7 +20,7 @@ import time
 from typing import Any
 
 _OF_USER = "../user_tests/"
-"""What the names of the user's own tests begin with: they lie beside the copy, and take no settings from it."""
+"""Prefix of the user's tests: they are next to the copy, and take no settings from it."""
 
 
 def main(jobs_path: str, results_path: str) -> None:
@@ -52,7 +52,7 @@ def _files_here() -> set[str]:
 
 
 def _run_changed(job: dict[str, Any], notes: str) -> int | None:
-    """The exit code of the job's tests, on the changed files: the first that is not 0; None where they did not end in time."""
+    """Return the first exit code of the job's tests that is not 0, on the changed files; None after a timeout."""
     before = dict[str, bytes]()
     # The user's tests have a process of their own: what the work's own tests load or change must not reach them.
     of_user = [test for test in job["tests"] if test.startswith(_OF_USER)]
@@ -119,7 +119,7 @@ def _wait(child: int, seconds: float) -> int | None:
 
 
 def _read_notes(directory: str) -> dict[str, list[str]]:
-    """The tests by how they ended. One with parameters failed where it failed for any of them."""
+    """Return the tests by outcome. A parametrized test failed if any of its cases did."""
     outcomes: dict[str, list[str]] = {"failed": [], "passed": []}
     for name in sorted(os.listdir(directory)):
         if not name.startswith("notes."):

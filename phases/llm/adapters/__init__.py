@@ -1,1 +1,1 @@
-"""One module for each way that a model is reached."""
+"""Adapters, one module for each way to reach a model."""

@@ -28,7 +28,7 @@ _BUDGETS = {"low": 4_096, "medium": 12_288, "high": 24_576}
 _LEAST_BUDGET = 1_024
 _EAGER = "eager_input_streaming"
 _NOTHING = "(nothing)"
-"""In place of an empty text, which the provider refuses."""
+"""Placeholder for an empty text, which the provider refuses."""
 
 
 def open_adapter(provider: Provider, connection: Connection, tariff: Tariff) -> AnthropicMessages:
@@ -49,10 +49,10 @@ class AnthropicMessages:
     def __init__(self, connection: Connection, tariff: Tariff) -> None:
         self._server, self._tariff, self._sdk = connection.server, tariff, SdkServer(_SDK, connection)
         self._eager = True
-        """Whether the arguments of a call may be streamed before they are whole: else a long file is a long silence."""
+        """True if the arguments of a call may be streamed before they are whole: else a long file is a long silence."""
 
     def ask(self, request: Request) -> Reply:
-        """One reply. The schema is left out: the caller checks what comes back either way."""
+        """Ask for one reply. The schema is left out: the caller checks the reply either way."""
         builder = ReplyBuilder(self._server, request, self._tariff)
         try:
             body = _build_body(self._server, request, eager=self._eager) | _thinking_for(request, self._tariff)
@@ -63,7 +63,7 @@ class AnthropicMessages:
                 self._eager = False
                 return self.ask(request)
             if error.status == _REFUSED and request.effort and any(word in error.said for word in _EFFORT_WORDS):
-                logger.debug("{} refused the effort {}: it is asked without", self._server.host, request.effort)
+                logger.debug("{} refused the effort {}: asking without it", self._server.host, request.effort)
                 return self.ask(replace(request, effort=""))
             if error.status == _REFUSED and refuses_reasoning(error.said, request.messages):
                 plain = [replace(message, reasoning={}) for message in request.messages]
@@ -71,7 +71,7 @@ class AnthropicMessages:
             return builder.failed(error)
 
     def check(self) -> ModelListing:
-        """Asks for the list of models, which costs nothing."""
+        """Ask for the list of models, which costs nothing."""
         return self._sdk.check(limit=1000)
 
 
@@ -102,7 +102,7 @@ def _build_body(server: Server, request: Request, *, eager: bool) -> dict[str, A
 
 
 def _thinking_for(request: Request, facts: Tariff) -> dict[str, Any]:
-    """How much the model should think, in the words that it knows: newer models take an effort, older ones a budget."""
+    """Return the thinking setting in the model's terms: newer models take an effort, older ones a budget."""
     if not request.effort:
         return {}
     if request.effort == "none":
@@ -115,7 +115,7 @@ def _thinking_for(request: Request, facts: Tariff) -> dict[str, Any]:
 
 # decision 134: a mark stands up to where later questions will be the same.
 def _build_messages(request: Request, server: Server) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The transcript as turns of user and assistant: what belongs to one side in a row is one message. And the blocks to keep."""
+    """Return the transcript as turns of user and assistant, consecutive parts of one side merged, and the blocks to keep."""
     messages: list[dict[str, Any]] = []
     lasting: list[dict[str, Any]] = []
     for place, message in enumerate(request.messages):
@@ -157,7 +157,7 @@ _ENDS = {
 
 
 def read_stream(server: Server, builder: ReplyBuilder, pieces: Iterable[bytes]) -> Reply:
-    """The reply that a stream holds. Raises ReplyError for one that is cut off, or is none."""
+    """Read a reply from a stream. Raises ReplyError if it is cut off or invalid."""
     stream = _MessageStream(server, builder)
     for event in parse_events(server, pieces):
         said = parse_piece(server, event.data)
@@ -181,10 +181,10 @@ class _MessageStream:
         """The kinds of the blocks that are open."""
 
     def take(self, kind: object, said: Mapping[str, Any]) -> None:
-        """Adds what an event brings. Kinds that are not known are passed over, as the format wants it."""
+        """Add what an event brings. Kinds that are not known are passed over, as the format wants it."""
         if kind == "message_start":
             if self._begun:
-                raise bad_reply(self._server, "a second message, and one was asked for")
+                raise bad_reply(self._server, "a second message, although one was requested")
             self._begun = True
             self._count(_as_mapping(said.get("message")).get("usage"))
         elif kind == "content_block_start":
@@ -207,7 +207,7 @@ class _MessageStream:
 
     def _start(self, index: object, block: Mapping[str, Any]) -> None:
         if not isinstance(index, int) or index in self._blocks:
-            raise bad_reply(self._server, "a part of a reply that stands nowhere")
+            raise bad_reply(self._server, "a part of a reply without a position")
         self._blocks[index] = str(block.get("type"))
         self._builder.thoughts.begin_block(index, block)
         if block.get("type") == "text" and block.get("text"):
@@ -222,11 +222,11 @@ class _MessageStream:
         try:
             return dump_json_line(value).decode()
         except FormatError as error:
-            raise bad_reply(self._server, "a call, and the arguments are nested too deeply") from error
+            raise bad_reply(self._server, "a call with arguments that are nested too deeply") from error
 
     def _add(self, index: object, delta: Mapping[str, Any]) -> None:
         if not isinstance(index, int) or index not in self._blocks:
-            raise bad_reply(self._server, "a piece of a part that it never began")
+            raise bad_reply(self._server, "a piece of a part that was never started")
         if delta.get("type") == "text_delta":
             self._builder.add_text(delta.get("text"))
         elif delta.get("type") == "input_json_delta":
@@ -238,7 +238,7 @@ class _MessageStream:
             self._builder.thoughts.end_block(index)
 
     def _count(self, usage: object) -> None:
-        """What was used, as far as this event says: the request's tokens come first, the reply's last."""
+        """Record the usage in this event: the request's tokens come first, the reply's last."""
         told, counted = {name: whole_number(value) for name, value in _as_mapping(usage).items()}, self._builder.counted
         read, written = told.get("cache_read_input_tokens") or 0, told.get("cache_creation_input_tokens") or 0
         if (plain := told.get("input_tokens")) is not None:

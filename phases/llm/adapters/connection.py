@@ -15,14 +15,14 @@ from phases.llm.model import FATAL, MALFORMED, MOST_TOKENS, TRANSIENT
 from phases.llm.providers import PROVIDERS
 
 MOST_BYTES = 512 * 1024 * 1024
-"""Of a whole stream: a reply of 4 MiB may come letter by letter, in events of a hundred bytes each."""
+"""Limit of a whole stream: a reply of 4 MiB may come letter by letter, in events of a hundred bytes each."""
 _LARGEST_PAGE = 4 * 1024 * 1024
 MOST_ERROR_BYTES = 64 * 1024
 """Few, because a body may be packed, though that is not asked for."""
 NO_KEY = "none"
-"""In place of a key, where a server wants none: the SDK wants one all the same."""
+"""Placeholder for a key: the SDK requires one even if the server does not."""
 _AT_HOME = frozenset(urlsplit(PROVIDERS[name].base_url).netloc for name in ("openai", "anthropic"))
-"""Where the vendors of the SDKs answer themselves."""
+"""Hosts of the SDKs' own vendors."""
 _ANTHROPIC_HEADERS = ("anthropic-version",)
 _PLAIN_HEADERS = (
     *("host", "connection", "accept", "accept-encoding", "content-type", "content-length", "user-agent"),
@@ -31,7 +31,7 @@ _PLAIN_HEADERS = (
 
 
 class Timeouts(NamedTuple):
-    """How long a server is waited for, in seconds."""
+    """Timeouts for a server, in seconds."""
 
     connect: float = 10.0
     first: float = 300.0
@@ -43,7 +43,7 @@ class Timeouts(NamedTuple):
 
 
 QUICK = Timeouts(connect=4.0, first=6.0, silence=6.0, whole=8.0)
-"""For a question that takes a server no time."""
+"""Timeouts for a trivial request."""
 
 
 @dataclass(frozen=True)
@@ -53,18 +53,18 @@ class Connection:
     key: str = field(repr=False)
     timeouts: Timeouts
     proxy: str | None = field(default=None, repr=False)
-    """With its password; empty: none; None: as the environment says."""
+    """Proxy with its password; empty: none; None: by the environment."""
 
 
 def connection_for(connection: Connection, most_tokens: int) -> Connection:
-    """The connection for a reply of that length: one that may be longer may take longer."""
+    """Return the connection for a reply of that length: a longer one may take longer."""
     longer = max(1.0, most_tokens / MOST_TOKENS)
     whole = connection.timeouts.whole * longer
     return replace(connection, timeouts=connection.timeouts._replace(whole=whole))
 
 
 def http_client(connection: Connection) -> Any:
-    """The client to hand to an SDK. Close it after one question: so nothing old is ever reused, and no state is left.
+    """Return the client for an SDK. Close it after one question: so no old connection is reused, and no state is left.
 
     Raises ReplyError where the environment's own words about proxies and certificates make no sense.
     """
@@ -106,7 +106,7 @@ def http_client(connection: Connection) -> Any:
 
 
 def _choose_way(connection: Connection) -> dict[str, Any]:
-    """How a client gets to the server, and what it knows the server by."""
+    """Return the client's options for proxies and certificates."""
     import httpx2
 
     checked = {"verify": read_certificates()}
@@ -117,9 +117,9 @@ def _choose_way(connection: Connection) -> dict[str, Any]:
 
 @cache
 def read_certificates() -> Any:
-    """The certificates that servers are checked by, once a process: to read them takes longer than many an answer.
+    """Read the trusted certificates, once a process: that takes longer than many an answer.
 
-    Raises OSError where the environment names what is no certificate; that is not remembered.
+    Raises OSError if the environment names an invalid certificate; that is not cached.
     """
     import httpx2
 
@@ -127,7 +127,7 @@ def read_certificates() -> Any:
 
 
 def _strip_for(connection: Connection) -> Callable[[Any], None]:
-    """Takes out of a request what the SDKs add from variables of their vendor (OPENAI_ORG_ID, …): nobody else gets that."""
+    """Return a hook that removes what the SDKs add from their vendor's variables (OPENAI_ORG_ID, …) for other servers."""
 
     def strip(request: Any) -> None:
         if connection.server.host in _AT_HOME:
@@ -145,7 +145,7 @@ def _strip_for(connection: Connection) -> Callable[[Any], None]:
 
 
 def fetch_page(connection: Connection, method: str, path: str, body: Mapping[str, Any] | None = None) -> bytes:
-    """What stands at a path beside /v1, quickly. Raises ReplyError where nothing does, or too much."""
+    """Fetch a page next to /v1 within a short time. Raises ReplyError if there is none, or it is too large."""
     import httpx2
 
     quick, pieces, size = replace(connection, timeouts=QUICK), list[bytes](), 0
@@ -165,7 +165,7 @@ def fetch_page(connection: Connection, method: str, path: str, body: Mapping[str
 
 
 def sdk_timeout(connection: Connection) -> Any:
-    """The same limits in the SDKs' own words: without them they set theirs, which are longer."""
+    """Return the limits as the SDKs' own timeouts: without them they set theirs, which are longer."""
     import httpx2
 
     return httpx2.Timeout(connection.timeouts.connect, read=connection.timeouts.first)
@@ -173,7 +173,7 @@ def sdk_timeout(connection: Connection) -> Any:
 
 @contextmanager
 def _translate_environment_errors(server: Server) -> Iterator[None]:
-    """Nothing was asked yet: what fails here is what the environment says. It is not repeated: a proxy may have a password."""
+    """Translate errors before any request, which the environment causes. Its values may hold a password, and are not shown."""
     import httpx2
 
     told = f"{server.host} cannot be asked"
@@ -201,7 +201,7 @@ def _translate_environment_errors(server: Server) -> Iterator[None]:
 
 @contextmanager
 def translate_errors(sdk: Any, server: Server) -> Iterator[None]:
-    """Turns whatever an SDK, or the connection under it, raises in the block into a ReplyError."""
+    """Turn whatever an SDK, or the connection under it, raises in the block into a ReplyError."""
     import httpx2
 
     try:
@@ -218,4 +218,6 @@ def translate_errors(sdk: Any, server: Server) -> Iterator[None]:
             "OPENAI_CUSTOM_HEADERS",
         ) from error
     except sdk.APIError as error:
-        raise ReplyError(MALFORMED, f"{server.host} sent no answer of its kind ({server.quote(str(error))})") from error
+        raise ReplyError(
+            MALFORMED, f"{server.host} sent an answer of another kind ({server.quote(str(error))})"
+        ) from error

@@ -28,13 +28,13 @@ from pipeline.base.logs import logger
 _LIMITS = ("max_tokens", "max_completion_tokens")
 _PLAIN_REFUSALS = (400, 422)
 _MISSED = ("reasoning_content", "thought_signature")
-"""What some servers want in every turn of a model, also in one that another model spoke, or that was recorded without it."""
+"""Fields that some servers require in every turn of a model, also in one of another model or recorded without it."""
 _OPTIONAL = ("service_tier", "effort", "prompt_cache_key", "cache_control")
 _ROUTER, _MOST_MARKS = "openrouter", 3
 _NO_REASONING, _NO_SIGNATURE = " ", {"google": {"thought_signature": "skip_thought_signature_validator"}}
-"""What stands in for it: the vendors take these."""
+"""Placeholders for those fields, which the vendors accept."""
 _lacking: dict[tuple[str, str], frozenset[str]] = {}
-"""What servers turned out not to know, or to miss, by address and model, for as long as the process lives."""
+"""Features that servers rejected or required, by address and model, for the life of the process."""
 
 
 def open_adapter(provider: Provider, connection: Connection, tariff: Tariff) -> OpenAIChat:
@@ -53,7 +53,7 @@ class OpenAIChat:
         self._sdk = SdkServer(_SDK, connection)
 
     def ask(self, request: Request) -> Reply:
-        """One reply. What a server does not know is left out, and it is asked again."""
+        """Ask for one reply; a feature that the server does not know is left out of the next try."""
         without = _lacking.get(self._place, frozenset())
         while True:
             builder = ReplyBuilder(self._server, request, self._tariff)
@@ -62,7 +62,7 @@ class OpenAIChat:
                     reply = read_stream(self._server, builder, pieces)
             except ReplyError as error:
                 if lacks := self._lacks(error, request, without):
-                    logger.debug("{} refused {}: it is asked again without", self._server.host, lacks)
+                    logger.debug("{} refused {}: asking again without it", self._server.host, lacks)
                     without |= {lacks}
                     continue
                 if error.status in _PLAIN_REFUSALS:
@@ -73,7 +73,7 @@ class OpenAIChat:
             return reply
 
     def check(self) -> ModelListing:
-        """Asks for the list of models, which costs nothing."""
+        """Ask for the list of models, which costs nothing."""
         return self._sdk.check()
 
     def _body(self, request: Request, without: frozenset[str]) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class OpenAIChat:
         return [one for place, message in enumerate(messages) for one in (message, *shown.get(place, ()))]
 
     def _lacks(self, error: ReplyError, request: Request, without: frozenset[str]) -> str:
-        """What to leave out of the next try, by the words that a server refused this one with; empty: nothing."""
+        """Return the feature to leave out of the next try, by the server's refusal; empty for none."""
         if error.outcome != FATAL or error.status not in _PLAIN_REFUSALS:
             return ""
         if self._limit in error.said and "limit" not in without:
@@ -166,8 +166,9 @@ def _build_picture(picture: Picture) -> dict[str, Any]:
 
 
 def _pictures_of_tools(messages: Sequence[Message]) -> dict[int, list[dict[str, Any]]]:
-    """What tools showed, as messages of the user, by the places of the messages that they follow: an answer to a call is text in
-    this format, and the answers to one reply may have nothing between them.
+    """Return pictures of tools as messages of the user, by the positions of the messages that they follow.
+
+    An answer to a call is text in this format, and the answers to one reply may have nothing between them.
     """
     shown: dict[int, list[dict[str, Any]]] = {}
     waiting: list[dict[str, Any]] = []
@@ -181,7 +182,7 @@ def _pictures_of_tools(messages: Sequence[Message]) -> dict[int, list[dict[str, 
 
 
 def _marked(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The message with the mark of a cache at its end, where it has a text to carry it."""
+    """Return the message with a cache mark at its end, if it has a text to carry it."""
     text = message["content"]
     if not text:
         return message
@@ -195,7 +196,7 @@ def _build_call(call: ToolCall) -> dict[str, Any]:
 
 
 def _reasoning_fields(reasoning: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that a server sent its reasoning in; of OpenRouter the list, which says all that its text says."""
+    """Return the server's reasoning fields; of OpenRouter the list, which contains all of its text."""
     found = {name: reasoning[name] for name in (*TEXTS, DETAILS) if name in reasoning}
     return {name: value for name, value in found.items() if name != "reasoning" or DETAILS not in found}
 
@@ -204,7 +205,7 @@ _ENDS = {"stop": OK, "tool_calls": OK, "length": TRUNCATED, "max_tokens": TRUNCA
 
 
 def read_stream(server: Server, builder: ReplyBuilder, pieces: Iterable[bytes]) -> Reply:
-    """The reply that a stream holds. Raises ReplyError for one that is cut off, or is none."""
+    """Read a reply from a stream. Raises ReplyError if it is cut off or invalid."""
     finish: str | None = None
     for event in parse_events(server, pieces):
         if event.data.strip() == DONE:
@@ -219,13 +220,13 @@ def read_stream(server: Server, builder: ReplyBuilder, pieces: Iterable[bytes]) 
 
 
 def _take_choices(server: Server, builder: ReplyBuilder, choices: object) -> str | None:
-    """Adds what a chunk brings, and returns its reason for ending."""
+    """Add what a chunk brings, and return its reason for ending."""
     if choices is None or choices == []:
         return None  # the chunk with the usage
     if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
-        raise bad_reply(server, "choices that are none")
+        raise bad_reply(server, "choices that are not a list of objects")
     if len(choices) > 1 or choices[0].get("index", 0) not in (0, None):
-        raise bad_reply(server, "a second choice, and one was asked for")
+        raise bad_reply(server, "a second choice, although one was requested")
     delta = choices[0].get("delta") or {}
     if not isinstance(delta, dict):
         raise bad_reply(server, "a piece of a reply of the wrong type")
@@ -240,7 +241,7 @@ def _take_choices(server: Server, builder: ReplyBuilder, choices: object) -> str
         builder.add_refusal(delta["refusal"])
     calls = delta.get("tool_calls") or []
     if not isinstance(calls, list):
-        raise bad_reply(server, "calls of tools of the wrong type")
+        raise bad_reply(server, "tool calls of the wrong type")
     for place, call in enumerate(calls):
         _take_call(server, builder, call, place)
     finish = choices[0].get("finish_reason")
@@ -252,10 +253,10 @@ def _take_choices(server: Server, builder: ReplyBuilder, choices: object) -> str
 def _take_call(server: Server, builder: ReplyBuilder, call: object, place: int) -> None:
     function: Any = call.get("function") if isinstance(call, dict) else None
     if not isinstance(call, dict) or not isinstance(function, dict):
-        raise bad_reply(server, "a call of a tool of the wrong type")
+        raise bad_reply(server, "a tool call of the wrong type")
     key, identifier, name = call.get("index", place), call.get("id"), function.get("name")
     if isinstance(key, bool) or not isinstance(key, int):
-        raise bad_reply(server, "a call of a tool without its place")
+        raise bad_reply(server, "a tool call without its index")
     # Some servers give every call the place 0, and tell them apart by id alone.
     if not builder.is_begun(key, identifier, name):
         builder.begin_call(key, identifier, name)
@@ -282,7 +283,7 @@ def _parse_usage(usage: object) -> TokenCounts | None:
 
 
 def _cost_of(usage: Mapping[str, Any]) -> float | None:
-    """What the server says a reply cost; with a key of the user's own at OpenRouter, what that key's owner paid comes on top."""
+    """Return a reply's cost by its server; with the user's own key at OpenRouter, plus what that key's owner paid."""
     more = usage.get("cost_details") if usage.get("is_byok") is True else None
     amounts = [usage.get("cost"), more.get("upstream_inference_cost") if isinstance(more, Mapping) else None]
     told = [

@@ -1,4 +1,4 @@
-"""The adapter for OpenAI's Responses API: nothing is stored there, so reasoning comes encrypted and goes back as it came."""
+"""Adapter for OpenAI's Responses API, with nothing stored there: reasoning comes encrypted and goes back unchanged."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class OpenAIResponses:
         self._without: frozenset[str] = frozenset()
 
     def ask(self, request: Request) -> Reply:
-        """One reply. What the server refuses by name is left out, and it is asked again."""
+        """Ask for one reply; a field that the server refuses by name is left out of the next try."""
         while True:
             builder = ReplyBuilder(self._server, request, self._tariff)
             try:
@@ -50,7 +50,7 @@ class OpenAIResponses:
             except ReplyError as error:
                 lacks = self._lacks(error)
                 if lacks:
-                    logger.debug("{} refused {}: it is asked again without", self._server.host, lacks)
+                    logger.debug("{} refused {}: asking again without it", self._server.host, lacks)
                     self._without |= {lacks}
                 elif error.status in _PLAIN_REFUSALS and refuses_reasoning(error.said, request.messages):
                     request = replace(request, messages=[replace(one, reasoning={}) for one in request.messages])
@@ -58,7 +58,7 @@ class OpenAIResponses:
                     return builder.failed(error)
 
     def check(self) -> ModelListing:
-        """Asks for the list of models, which costs nothing."""
+        """Ask for the list of models, which costs nothing."""
         return self._sdk.check()
 
     def _lacks(self, error: ReplyError) -> str:
@@ -100,7 +100,7 @@ class OpenAIResponses:
 
 
 def _items_of(message: Message, server: Server) -> Iterator[dict[str, Any]]:
-    """A message as the API's items, each part where it stood when it came."""
+    """Yield a message as the API's items, each part in its original position."""
     text = replace_surrogates(message.text)
     shown = [{"type": "input_image", "image_url": one.data_url} for one in message.pictures]
     content = [{"type": "input_text", "text": text}, *shown] if shown else text
@@ -127,7 +127,7 @@ _ENDS = {"completed": OK, "max_output_tokens": TRUNCATED, "content_filter": REFU
 
 
 def read_stream(server: Server, builder: ReplyBuilder, pieces: Iterable[bytes]) -> Reply:
-    """The reply that a stream holds. Raises ReplyError for one that is cut off, or is none."""
+    """Read a reply from a stream. Raises ReplyError if it is cut off or invalid."""
     stream = _ItemStream(server, builder)
     for event in parse_events(server, pieces):
         said = parse_piece(server, event.data)
@@ -143,7 +143,7 @@ def read_stream(server: Server, builder: ReplyBuilder, pieces: Iterable[bytes]) 
 
 
 class _ItemStream:
-    """The state of a stream: the items that are open, and how far the text of each has come."""
+    """State of a stream: the open items, and the text of each so far."""
 
     def __init__(self, server: Server, builder: ReplyBuilder) -> None:
         self._server, self._builder = server, builder
@@ -151,7 +151,7 @@ class _ItemStream:
         self._characters: dict[int, int] = {}
 
     def take(self, kind: str, said: Mapping[str, Any]) -> None:
-        """Adds what an event brings. Kinds that are not known are passed over."""
+        """Add what an event brings. Kinds that are not known are passed over."""
         place, delta = said.get("output_index"), said.get("delta")
         if kind == "response.output_item.added":
             self._begin(place, said.get("item"))
@@ -178,7 +178,7 @@ class _ItemStream:
 
     def _begin(self, place: object, item: object) -> None:
         if isinstance(place, bool) or not isinstance(place, int) or not isinstance(item, dict) or place in self._open:
-            raise bad_reply(self._server, "a part of a reply that stands nowhere")
+            raise bad_reply(self._server, "a part of a reply without a position")
         self._open[place] = str(item.get("type"))
         if item.get("type") == "function_call":
             self._builder.begin_call(place, item.get("call_id"), item.get("name"))
@@ -186,7 +186,7 @@ class _ItemStream:
     def _end(self, place: object, item: object) -> None:
         kind = self._open.pop(place, None) if isinstance(place, int) else None
         if kind is None or not isinstance(place, int) or not isinstance(item, dict):
-            raise bad_reply(self._server, "the end of a part that it never began")
+            raise bad_reply(self._server, "the end of a part that was never started")
         thoughts = self._builder.thoughts
         if kind == ITEM:
             thoughts.add_block(item)

@@ -1,4 +1,4 @@
-"""OpenAI's package, as both of its wire formats use it, and what both say alike."""
+"""Shared code for both wire formats of OpenAI's package."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def load_sdk() -> tuple[Any, Callable[..., Any]]:
 
 
 def strict_parameters(schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The schema of a tool as the vendor's strict mode wants it: every property required, and null where one may be left out.
+    """Return a tool's schema for the vendor's strict mode: every property required, null for optional ones.
 
     None for a schema that has an object of any shape in it: that tool stays as it is.
     """
@@ -39,11 +39,11 @@ def strict_parameters(schema: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def refuses_strict(said: str) -> bool:
-    """Whether a server that says this does not take a schema that is strict."""
+    """Return whether this server's refusal means that it does not take a strict schema."""
     return "strict" in said or "invalid schema for function" in said.lower()
 
 
 def cache_key(request: Request) -> str:
-    """What requests that begin alike are sent under, so that they reach the machine whose cache holds that beginning."""
+    """Return a key shared by requests with the same beginning, so that they reach the machine that has it cached."""
     first = b"".join(message.digest for message in request.messages[:2])
     return sha256(first).hexdigest()[:_KEY_LENGTH]

@@ -1,4 +1,4 @@
-"""The model that repeats recorded replies: no network, no cost, the same every time."""
+"""Model that repeats recorded replies: no network, no cost, the same every time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ReplayModel:
     detail = "recorded replies"
 
     def __init__(self, path: str) -> None:
-        """`path`: a task directory, whose journals are taken, or one file of rows like theirs. Raises UsageError, PhaseError."""
+        """Load the journals of a task directory, or one file of such rows. Raises UsageError, PhaseError."""
         self.name = f"replay:{path}"
         files = [read_rows(file, _is_row, "a recorded reply", "record it again") for file in _find_recordings(path)]
         rows = [row for file in files for row in file]
@@ -34,7 +34,7 @@ class ReplayModel:
         )
 
     def ask(self, request: Request) -> Reply:
-        """What was recorded, or a fatal reply where nothing was."""
+        """Return the recorded reply, or a fatal one if none was recorded."""
         reply = self._replies.get((request.thread, request.turn))
         return Reply(FATAL, detail=self._lack(request)) if reply is None else reply
 
@@ -70,7 +70,7 @@ def _find_recordings(path: str) -> Iterable[str]:
 
 
 def _newest_journal(folder: str, name: str) -> str:
-    """A journal, or where it was set aside to be done again, the one that was set aside last."""
+    """Return the journal, or the latest one that was set aside for a redo."""
     path = os.path.join(folder, name)
     if os.path.exists(path):
         return path
@@ -96,7 +96,7 @@ def _is_row(row: Row) -> bool:
 
 
 def _window_of(rows: list[Row]) -> int:
-    """What the recorded model could read at once, at most: it decides in how many parts a paper is told."""
+    """Return the largest known window of the recorded model: it decides into how many parts a paper is split."""
     begun = rows[0].get("begun")
     told = [rows[0].get("window"), begun.get("window") if isinstance(begun, dict) else None]
     results = [row.get("result") for row in rows if row["kind"] == "window"]

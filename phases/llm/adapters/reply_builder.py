@@ -1,4 +1,4 @@
-"""A reply while it arrives: what has come so far, within limits, and what may be made of it in the end."""
+"""Build a reply while it arrives, within limits, into its final form."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _GOOD_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 
 class TokenCounts(NamedTuple):
-    """What a server says of the tokens; None where it does not."""
+    """Token counts by the server; None if it does not count."""
 
     tokens_in: int | None = None
     cached: int | None = None
     out: int | None = None
     written: int = 0
-    """Of tokens_in: those that went into the provider's cache, which some charge more for."""
+    """Part of tokens_in that was written to the provider's cache, at a higher price with some."""
     usd: float | None = None
     thought: int | None = None
-    """Of out: those that were spent on reasoning."""
+    """Part of out that was spent on reasoning."""
 
 
 @dataclass
@@ -47,11 +47,11 @@ class _PartialCall:
     name: str
     pieces: list[str] = field(default_factory=list)
     extra: object = None
-    """What a server wants back with the call."""
+    """Provider data that a server wants back with the call."""
 
 
 class ReplyBuilder:
-    """What has arrived of one reply."""
+    """Builder of one reply from its parts."""
 
     def __init__(self, server: Server, request: Request, tariff: Tariff) -> None:
         self.counted = TokenCounts()
@@ -69,51 +69,51 @@ class ReplyBuilder:
         return "".join(self._text)
 
     def add_text(self, piece: object) -> None:
-        """Takes a piece of text. Raises ReplyError for what is no text, or too much."""
+        """Add a piece of text. Raises ReplyError if it is not text, or too much."""
         self._text.append(self._read(piece, "text"))
 
     def add_refusal(self, piece: object) -> None:
-        """Takes a piece of the provider's own field for a refusal."""
+        """Take a piece of the provider's own field for a refusal."""
         self._refusal.append(self._read(piece, "a refusal"))
 
     def take_tier(self, said: object) -> None:
-        """Takes the tariff that a server says a reply was made at."""
+        """Take the tariff that a server says a reply was made at."""
         self._is_flex = said == FLEX or self._is_flex
 
     def begin_call(self, key: object, identifier: object, name: object) -> None:
-        """Takes the head of a call; `key` is how the pieces of its arguments will name it."""
+        """Take the head of a call; `key` is how the pieces of its arguments will name it."""
         if len(self._calls) >= MOST_CALLS:
             raise bad_reply(self._server, f"more than {MOST_CALLS} calls in one reply")
         if not isinstance(name, str) or not _GOOD_NAME.fullmatch(name):
-            raise bad_reply(self._server, "a call of a tool without a name")
+            raise bad_reply(self._server, "a tool call without a name")
         self._open[key] = _PartialCall(identifier if isinstance(identifier, str) else "", name)
         self._calls.append(self._open[key])
         self._request.on_words("the name of a call", name)
 
     def is_begun(self, key: object, identifier: object, name: object) -> bool:
-        """Whether this is a further piece of a call: one that has another id and a name of its own is none."""
+        """Return whether this piece continues a call: one with another id and a name of its own does not."""
         known = self._open.get(key)
         return known is not None and (not name or not identifier or known.id == identifier)
 
     def add_arguments(self, key: object, piece: object) -> None:
         if key not in self._open:
-            raise bad_reply(self._server, "arguments of a call that it never began")
+            raise bad_reply(self._server, "arguments of a call that was never started")
         self._open[key].pieces.append(self._read(piece, ARGUMENTS))
 
     def add_extra(self, key: object, extra: Mapping[str, Any]) -> None:
-        """Takes what a server sends beside a call, and wants back with it."""
+        """Take what a server sends beside a call, and wants back with it."""
         if is_deep(extra):
-            raise bad_reply(self._server, "something beside a call that is nested too deeply")
-        self._taken(dump_json_line(extra).decode(), "what stands beside a call")
+            raise bad_reply(self._server, "provider data of a call that is nested too deeply")
+        self._taken(dump_json_line(extra).decode(), "provider data of a call")
         self._open[key].extra = extra
 
     def whole(self, outcome: str, detail: str = "") -> Reply:
-        """The reply, now that the end mark is there; `outcome` is what the server's reason for ending means."""
+        """Return the reply after the end mark; `outcome` is the meaning of the server's reason for ending."""
         if outcome == REFUSED or self._refusal:
             said = self._server.quote("".join(self._refusal) or self.text)
             return self._reply(REFUSED, f"{self._server.host} refused to answer" + (f": {said}" if said else ""))
         if outcome == TRUNCATED and detail in _AT_THE_LIMIT and self._still_thought():
-            cut = self._reply(TRUNCATED, f"the model was cut off while it still thought ({detail})")
+            cut = self._reply(TRUNCATED, f"the model was cut off while it was still thinking ({detail})")
             return replace(cut, room=self._request.most_tokens)
         if outcome == TRUNCATED:
             return self._reply(TRUNCATED, f"the reply was cut off at the limit ({detail})")
@@ -124,14 +124,14 @@ class ReplyBuilder:
         return replace(self._reply(OK, "", _number_calls(calls, self._request.messages)), reasoning=reasoning)
 
     def failed(self, error: ReplyError) -> Reply:
-        """What there is instead of a reply. Text that came before is kept, and counted: it was made, so it may be charged."""
+        """Return a failed reply. Earlier text is kept and counted: it may be charged."""
         charged = bool(self._bytes) or self.counted.tokens_in is not None
         reply = self._reply(error.outcome, str(error)) if charged else Reply(error.outcome, detail=str(error))
         limit = length_limit(error, self._request.most_tokens)
         return replace(reply, wait=error.wait, limit=limit, window=window_told(error))
 
     def _still_thought(self) -> bool:
-        """Whether there is no answer, or the least part of one, in what has come."""
+        """Return whether no answer has begun yet."""
         spoken = self._bytes - self._thought_bytes
         hidden = (self.counted.thought or 0) * _LITTLE >= (self.counted.out or 0) * (_LITTLE - 1) > 0
         return not (self.text.strip() or self._calls) or self._thought_bytes >= spoken * _LITTLE or hidden
@@ -170,9 +170,9 @@ class ReplyBuilder:
         except FormatError as error:
             raise bad_reply(self._server, f"broken arguments for {call.name} ({error})") from error
         if not isinstance(arguments, dict):
-            raise bad_reply(self._server, f"arguments for {call.name} that are no JSON object")
+            raise bad_reply(self._server, f"arguments for {call.name} that are not a JSON object")
         if is_deep(arguments):
-            raise bad_reply(self._server, f"a call of {call.name}, and the arguments are nested too deeply")
+            raise bad_reply(self._server, f"a call of {call.name} with arguments that are nested too deeply")
         return ToolCall(call.id, call.name, arguments)
 
     def _reply(self, outcome: str, detail: str, calls: tuple[ToolCall, ...] = ()) -> Reply:
@@ -189,23 +189,23 @@ class ReplyBuilder:
 
 
 def parse_piece(server: Server, data: str) -> dict[str, Any]:
-    """The JSON object that an event holds. Raises ReplyError."""
+    """Parse the JSON object of an event. Raises ReplyError."""
     try:
         value = parse_json(data.encode("utf-8", "surrogatepass"), strict=False)
     except FormatError as error:
         raise bad_reply(server, f"a broken piece of a reply ({error})") from error
     if not isinstance(value, dict):
-        raise bad_reply(server, "a piece of a reply that is no JSON object")
+        raise bad_reply(server, "a piece of a reply that is not a JSON object")
     return value
 
 
 def whole_number(value: object) -> int | None:
-    """A count of tokens as a server tells it; None for what is none."""
+    """Return a server's count of tokens, or None if it is invalid."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**40 else None
 
 
 def replace_surrogates(text: str) -> str:
-    """Text that can be sent: half a surrogate pair cannot."""
+    """Return text that can be sent: half a surrogate pair cannot."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -217,7 +217,7 @@ def _request_size(request: Request) -> int:
 
 
 def _number_calls(calls: Sequence[ToolCall], before: Sequence[Message]) -> tuple[ToolCall, ...]:
-    """The calls, each with an id that no other of the transcript has: some servers send none, or the same every time."""
+    """Return the calls, each with an id that is new to the transcript: some servers send none, or the same every time."""
     taken = {call.id for message in before for call in message.calls}
     numbered = []
     for call in calls:

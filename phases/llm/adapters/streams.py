@@ -1,4 +1,4 @@
-"""What both wire formats share: how a server is asked through an SDK, what a stream is and how it ends, what a listing says."""
+"""Shared code of both wire formats: requests through an SDK, streams and their ends, listings of models."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from pipeline.base.errors import FormatError
 from pipeline.base.formats import parse_json
 
 _WINDOWS = ("max_model_len", "context_length", "context_window", "max_context_length", "max_input_tokens")
-"""Of vLLM and SGLang, OpenRouter and many more, Groq, LM Studio and Mistral, Anthropic."""
+"""Names of the window in the listings of vLLM and SGLang, OpenRouter and many more, Groq, LM Studio and Mistral, Anthropic."""
 _META_WINDOWS = ("n_ctx", "n_ctx_train")
-"""Of llama.cpp: what it was started with, or else what the model was trained with; its /props go before them."""
+"""Names in llama.cpp's listing: the window at start-up, else of training; its /props go before them."""
 _LEAST_WINDOW, _MOST_WINDOW = 1_024, 10_000_000
 _LARGEST_LISTING = 16 * 1024 * 1024
 _UNREACHABLE = (0, 401, 402, 403, 407)
@@ -38,7 +38,7 @@ class Sdk(NamedTuple):
     """A vendor's package, as far as an adapter needs it."""
 
     name: str
-    """The package's, and that of the extra that installs it."""
+    """Name of the package, and of the extra that installs it."""
     load: Callable[[], tuple[Any, Callable[..., Any]]]
     """Imports it: the package, and what makes a client."""
     replies: Callable[[Any], Any]
@@ -53,7 +53,7 @@ class SdkServer:
 
     @contextmanager
     def stream(self, body: Mapping[str, Any], most_tokens: int) -> Iterator[Iterator[bytes]]:
-        """The bytes of a reply of at most so many tokens, as they come. Raises ReplyError."""
+        """Yield the bytes of a reply of at most so many tokens, as they come. Raises ReplyError."""
         server = self._connection.server
         with self._client(connection_for(self._connection, most_tokens)) as (package, client), ExitStack() as stack:
             with translate_errors(package, server):
@@ -61,7 +61,7 @@ class SdkServer:
             yield read_pieces(package, server, response)
 
     def check(self, **options: Any) -> ModelListing:
-        """Asks for the list of models, which costs nothing."""
+        """Ask for the list of models, which costs nothing."""
         connection = replace(self._connection, timeouts=QUICK)
         server = connection.server
         try:
@@ -91,17 +91,17 @@ class SdkServer:
 
 
 class ModelListing(NamedTuple):
-    """What comes of asking a server for its models."""
+    """Result of asking a server for its models."""
 
     reachable: bool
     detail: str
     """The server, or what is wrong with the setting and what to type."""
     window: int = 0
-    """What it says of the model's window; 0: nothing."""
+    """The model's window by the server; 0 if it names none."""
 
 
 def read_pieces(sdk: Any, server: Server, response: Any) -> Iterator[bytes]:
-    """The bytes of a response's body. Raises ReplyError for a page of a website, and for a body without a byte.
+    """Yield the bytes of a response's body. Raises ReplyError for a page of a website, and for an empty body.
 
     Faults are named in here, not around whoever reads: an error of the reader's own is none of the server's.
     """
@@ -120,7 +120,7 @@ def read_pieces(sdk: Any, server: Server, response: Any) -> Iterator[bytes]:
 
 
 def parse_events(server: Server, pieces: Iterable[bytes]) -> Iterator[Event]:
-    """The events of a stream. Raises ReplyError where it is none."""
+    """Yield the events of a stream. Raises ReplyError if it is not one."""
     try:
         yield from read_events(pieces)
     except FormatError as error:
@@ -128,14 +128,14 @@ def parse_events(server: Server, pieces: Iterable[bytes]) -> Iterator[Event]:
 
 
 def cut_off(server: Server) -> ReplyError:
-    """A stream that is over before its end mark."""
+    """Return the error of a stream that ends before its end mark."""
     return ReplyError(TRANSIENT, f"{server.host} ended its reply in the middle")
 
 
 def finish_reply(
     server: Server, draft: ReplyBuilder, finish: str | None, ends: Mapping[str, str], *, calling: str
 ) -> Reply:
-    """The reply of a stream that reached its end mark, by the reason that it gave for ending."""
+    """Return the reply of a stream that reached its end mark, by its reason for ending."""
     if finish is None:
         raise bad_reply(server, "a reply without a reason for its end")
     if finish not in ends:
@@ -147,7 +147,7 @@ def finish_reply(
 
 
 def judge_listing(server: Server, error: ReplyError | None, listing: bytes) -> ModelListing:
-    """Whether a server that was asked for its models can be asked for more."""
+    """Judge by the answer to a request for models whether a server can be asked for more."""
     if error is not None:
         refused = error.status in _UNREACHABLE or error.status >= 500
         if refused or error.status in range(300, 400):
@@ -169,7 +169,7 @@ def judge_listing(server: Server, error: ReplyError | None, listing: bytes) -> M
 
 
 def read_listing(server: Server, response: Any) -> bytes:
-    """The body of a list of models. Raises ReplyError for one without an end."""
+    """Read the body of a list of models. Raises ReplyError for an endless one."""
     pieces, size = list[bytes](), 0
     for piece in response.iter_bytes():
         size += len(piece)
@@ -180,7 +180,7 @@ def read_listing(server: Server, response: Any) -> bytes:
 
 
 def _window_of(row: Mapping[str, Any]) -> int:
-    """What a row of the list says of the model's window, in the words of one server or another; 0: nothing that makes sense."""
+    """Return a listing row's window, in any server's terms; 0 if there is no sensible number."""
     meta = row.get("meta")
     told = [row.get(name) for name in _WINDOWS] + [meta.get(n) for n in _META_WINDOWS if isinstance(meta, dict)]
     sound = (value for value in told if isinstance(value, int) and not isinstance(value, bool))
@@ -213,7 +213,7 @@ class Event(NamedTuple):
 
 
 def read_events(pieces: Iterable[bytes]) -> Iterator[Event]:
-    """The events in the bytes of a stream, however these are cut. Raises FormatError for what is no event stream.
+    """Yield the events of a stream's bytes, however they are cut. Raises FormatError if it is not an event stream.
 
     An event that the stream's end cuts off is dropped, as the standard has it; only the end mark needs no empty line.
     """
@@ -242,7 +242,7 @@ def read_events(pieces: Iterable[bytes]) -> Iterator[Event]:
 
 
 def _split_lines(pieces: Iterable[bytes]) -> Iterator[str]:
-    """Lines, whichever way they end; the last one even without an end."""
+    """Yield lines with any line end, the last one even without an end."""
     held, size, after_return, first = list[bytes](), 0, False, True
     for piece in filter(None, pieces):
         rest = piece.removeprefix(b"\n") if after_return else piece

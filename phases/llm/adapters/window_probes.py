@@ -1,4 +1,4 @@
-"""What servers of the user's own say of a model's window where their list of models does not: Ollama's and llama.cpp's words."""
+"""Ask a user's own server for a model's window if its list of models does not state it: Ollama and llama.cpp."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NUM_CTX = re.compile(r"^num_ctx\s+([0-9]{3,9})\s*$", re.MULTILINE)
 
 
 def ask_window(connection: Connection) -> int:
-    """The window that the server gives the model; 0 where it does not say it. Asks only those that are known to."""
+    """Return the window that the server gives the model; 0 if unknown. Asks only servers that are known to answer."""
     probe = _PROBES.get(connection.server.provider)
     if probe is None:
         return 0
@@ -27,14 +27,14 @@ def ask_window(connection: Connection) -> int:
 
 
 def _window_of_llamacpp(connection: Connection) -> int:
-    """What it was started with, for one request: what its list calls n_ctx_train is what the model could have."""
+    """Return the window of one request at start-up: n_ctx_train of its list is the model's maximum."""
     props = _fetch(connection, "GET", "/props")
     settings = props.get("default_generation_settings")
     return _whole(settings.get("n_ctx")) if isinstance(settings, Mapping) else 0
 
 
 def _window_of_ollama(connection: Connection) -> int:
-    """What the model was loaded with, else what its own file sets. What it was trained with says nothing: Ollama serves less."""
+    """Return the loaded window, else that of the model's file. The trained one does not count: Ollama serves less."""
     name = connection.server.model
     loaded = _fetch(connection, "GET", "/api/ps").get("models")
     for row in loaded if isinstance(loaded, list) else ():
@@ -49,7 +49,7 @@ _PROBES: Mapping[str, Callable[[Connection], int]] = {"ollama": _window_of_ollam
 
 
 def _fetch(connection: Connection, method: str, path: str, body: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
-    """The JSON object at a path beside /v1; an empty one where there is none, whatever the reason."""
+    """Fetch the JSON object at a path next to /v1; empty on any failure."""
     try:
         content = parse_json(fetch_page(connection, method, path, body))
     except (ReplyError, FormatError) as error:

@@ -11,8 +11,8 @@ from typing import Any
 from phases.planning.model.form import MOST, MOST_RESULTS, OPTIONAL, SOURCED, complete_plan, is_whole, reply_form
 from phases.planning.model.quote_index import QUOTED, QuoteIndex
 from phases.planning.plan_faults import command_faults, package_faults, reference_faults
+from phases.planning.plan_words import is_python, pip_packages
 from phases.planning.quotes import quote_of
-from phases.sandbox.installs import is_python, pip_packages
 from pipeline.base.errors import FormatError, PipelineError
 from pipeline.base.formats import parse_json
 from pipeline.base.plain_yaml import parse_yaml

@@ -224,6 +224,7 @@ class _Planning:
         plan.pop("user_requests", None)
         if self._wanted.requests:  # whole, since who writes or reviews the code sees the plan and not what led to it
             plan["user_requests"] = list(self._wanted.requests)
+        plan = {name: plan[name] for name in self._ctx.contracts.schema(PLAN)["properties"] if name in plan}
         written = sha256(dump_yaml(plan))
         conversation = self._conversation
         # known again by a run that was killed before the plan was noted

@@ -36,20 +36,23 @@ optional.
 
 # The paper
 
-requirements: 8 to 30 instructions in your own words, each of which an implementer can follow and a reviewer can check: operation,
-  input, output, formula, sizes. No motivation, related work, results or proofs. kind: algorithm, model, equation, loss, dataset,
-  metric, hyperparameter, experiment, baseline, artifact. formula?: LaTeX. status?: inferred where it only follows from the quote;
-  missing where the code needs it and the paper does not give it. Look hard for such gaps.
+requirements: 8 to 30 instructions in your own words, each of which an implementer can follow and a reviewer can check:
+  operation, input, output, formula, sizes. No motivation, related work, results or proofs. kind: algorithm, model, equation,
+  loss, dataset, metric, hyperparameter, experiment, baseline, artifact. formula?: LaTeX, where the text does not hold it.
+  status?: inferred where it only follows from the quote. Each gap, where the code needs what the paper does not give, is one
+  row more, of status missing: what is open and what you assume; quote? the words that leave it open. Look hard for gaps; no
+  other row assumes anything.
 components: the 3 to 12 parts to build, by the paper's names. algorithm?: its label. steps?: its lines, two blanks a level.
   equations?: LaTeX.
 values: every setting in text, tables, captions and appendices, also of baselines and data. value: a number and its unit in the
   plain form (8000, Hz), or a word (optimizer = Adam); values: a list or range. condition?: when it holds; "example" where the
   paper gives only an example. owner: method, or a baseline or data set. kind: hyperparameter, training, architecture, data,
-  evaluation; fact for what another paper had. symbol?. No results, machines or run times. A loss or a layer is a requirement.
-datasets, metrics, baselines: name and quote. address?: a link to its files that the paper prints. licence?.
-expected_results: the paper's own results, by table ("Figure 3", "text 1") and metric. A row is a label and a cell a column; 92.1
-  for 92.1 ± 0.3, "" for what is of others.
-uncertain: contradictions, what stays unbuilt, what this machine lacks. about?: ids, as one text ("R1, V2").
+  evaluation; fact for what another paper had. symbol?. status?: missing for one that you assume. No results, machines or run
+  times. A loss or a layer is a requirement.
+datasets: name, quote, address? (a link to its files that the paper prints), licence?. metrics, baselines: name and quote.
+expected_results: what the authors measured, by table ("Figure 3", "text 1") and metric. A row is a label and a cell a column,
+  with its spread ("92.1 ± 0.3"); "" for figures of other papers. At most 400 cells: of large tables the main columns.
+uncertain: contradictions, as rows resolve them; what stays unbuilt; what this machine lacks. about?: ids, as one text ("R1, V2").
 """
 _CODE = """\
 

@@ -1,1 +1,1 @@
-"""Reads Word documents."""
+"""Read Word documents."""

@@ -1,4 +1,4 @@
-"""The formulas of Word documents (OMML) as LaTeX."""
+"""Convert the formulas of Word documents (OMML) to LaTeX."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _LIMITS = {
 
 
 def omml_tex(formula: XmlNode) -> str:
-    """The LaTeX of an `oMath` element, on one line. Its depth is bounded by the parser."""
+    """Return the LaTeX of an `oMath` element on one line. Its depth is bounded by the parser."""
     return one_line(_row_tex(formula))
 
 
 def _row_tex(node: XmlNode | None) -> str:
-    """What stands side by side in a node. Upright letters of their own become one word."""
+    """Return the LaTeX of adjacent elements. Adjacent upright letters form one word."""
     parts: list[str] = []
     upright = ""
     for child in node.children if node else ():
@@ -32,7 +32,7 @@ def _row_tex(node: XmlNode | None) -> str:
         if letters:
             upright += letters
             continue
-        # Word splits `max` with an index into a run `ma` and an `x` that carries it
+        # Word splits `max` with an index into a run `ma` and an `x` with the index
         base = _upright_base(child) if upright else ""
         if upright and not base:
             parts.append(word_tex(upright))
@@ -49,7 +49,6 @@ def _row_tex(node: XmlNode | None) -> str:
 
 
 def _upright_letters(node: XmlNode) -> str:
-    """The letters of a run that is set upright, and is not marked as words."""
     properties = node.find("m:rPr") if node.name == "m:r" else None
     if properties is None or properties.value("m:sty") != "p" or properties.find("m:nor") or properties.find("m:scr"):
         return ""
@@ -58,7 +57,7 @@ def _upright_letters(node: XmlNode) -> str:
 
 
 def _upright_base(node: XmlNode) -> str:
-    """The upright letters that carry scripts: the end of the word before them."""
+    """Return the upright letters that carry scripts: the end of the word before them."""
     base = node.find("m:e") if node.name in ("m:sSub", "m:sSup", "m:sSubSup") else None
     letters = [_upright_letters(child) for child in base.children if not child.name.endswith("Pr")] if base else []
     return "".join(letters) if all(letters) else ""

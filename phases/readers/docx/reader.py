@@ -1,4 +1,4 @@
-"""Reads a paper that is a Word document (.docx)."""
+"""Read Word documents (.docx)."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ DISPLAY = "display"
 
 
 def read_docx(data: bytes) -> Reading:
-    """The reading of a Word document, as one page."""
-    # decision 33: libraries for Word files drop equations without a word
+    """Read a Word document as one page."""
+    # decision 33: libraries for Word files drop equations silently
     files = _unpack_document(data)
     main = _main_part(files)
     directory = posixpath.dirname(main)
@@ -68,7 +68,7 @@ def read_docx(data: bytes) -> Reading:
     body = Body(beside, Numbering(_parse_part(files, f"{directory}/numbering.xml")))
     document = parse_xml(files[main], main).find("w:document", "w:body")
     if document is None:
-        raise Unreadable(BROKEN, f"{main} holds no text of a document")
+        raise Unreadable(BROKEN, f"{main} has no document text")
     body.read(document)
     _read_notes(files, directory, beside, body.numbering)
     _promote_bold(body)
@@ -80,7 +80,7 @@ def read_docx(data: bytes) -> Reading:
 
 
 def read_docx_input(source: InputFile) -> Reading:
-    """The reading of a Word file (InputKind.reader)."""
+    """Read a Word file (InputKind.reader)."""
     return read_docx(source.content())
 
 
@@ -90,42 +90,39 @@ def _unpack_document(data: bytes) -> dict[str, bytes]:
             raise Unreadable(BROKEN, "is an old Word file (.doc); save it as .docx or PDF")
         raise Unreadable(ENCRYPTED, "is a Word document with a password")
     if not data.startswith(b"PK"):
-        raise Unreadable(BROKEN, "is no Word document: a .docx is a zip archive")
+        raise Unreadable(BROKEN, "is not a Word document: a .docx is a zip archive")
     return unpack(data).files
 
 
 def _main_part(files: dict[str, bytes]) -> str:
-    """The name of the part with the text, which is not the same in all documents."""
     for relation in _relations_of(files, "_rels/.rels"):
         target = relation.attributes.get("Target", "").lstrip("/")
         if relation.attributes.get("Type", "").endswith("/officeDocument") and target in files:
             return target
     if _MAIN not in files:
-        raise Unreadable(BROKEN, f"is a zip archive without {_MAIN}, so no Word document")
+        raise Unreadable(BROKEN, f"is a zip archive without {_MAIN}, so it is not a Word document")
     return _MAIN
 
 
 def _parse_part(files: dict[str, bytes], name: str) -> XmlNode | None:
-    """The outermost element of a part, if the document has that part."""
     return next(iter(parse_xml(files[name], name).children), None) if name in files else None
 
 
 def _relations_of(files: dict[str, bytes], name: str) -> list[XmlNode]:
     part = _parse_part(files, name)
-    return [one for one in part.children if one.name == "rel:Relationship"] if part else []
+    return [node for node in part.children if node.name == "rel:Relationship"] if part else []
 
 
 def _link_targets(files: dict[str, bytes], part: str) -> dict[str, str]:
     directory, name = posixpath.split(part)
     return {
-        one.attributes.get("Id", ""): one.attributes.get("Target", "")
-        for one in _relations_of(files, f"{directory}/_rels/{name}.rels")
-        if one.attributes.get("TargetMode") == "External"
+        node.attributes.get("Id", ""): node.attributes.get("Target", "")
+        for node in _relations_of(files, f"{directory}/_rels/{name}.rels")
+        if node.attributes.get("TargetMode") == "External"
     }
 
 
 def _read_notes(files: dict[str, bytes], directory: str, beside: DocumentContext, numbering: Numbering) -> None:
-    """Takes the texts of the footnotes that the document points to."""
     for kind in ("footnote", "endnote"):
         name = f"{directory}/{kind}s.xml"
         part = _parse_part(files, name)
@@ -142,14 +139,14 @@ def _find_title(body: Body, core: XmlNode | None) -> str | None:
     headings = (block.text for block in body.blocks if block.kind == HEADING)
     property_ = core.find("dc:title") if core else None
     written = one_line(strip_invisible(property_.text)) if property_ else ""
-    # Word fills in the name of the file where its author gave no title
+    # Word fills in the file name if its author gave no title
     written = "" if written.startswith("Microsoft Word") else written
     title = " ".join(body.titles) or written or next(headings, "")
     return title[:_LONGEST_TITLE] or None
 
 
 def _find_authors(body: Body) -> tuple[str, ...]:
-    # not from the properties of the file: they name whoever saved it, as often as not
+    # not from file properties: they often name whoever saved the file
     names = [one_line(name) for line in body.authors for name in re.split(r"[,;、，\n]|\band\b|\bund\b", line)]
     clean = (re.sub(r"\^(?:\{[^{}]*\}|\w)|[*†‡§]", "", name).strip() for name in names)
     return tuple(dict.fromkeys(name for name in clean if 1 < len(name) <= _LONGEST_NAME))
@@ -170,7 +167,7 @@ def _promote_bold(body: Body) -> None:
 
 @dataclass
 class Body:
-    """The blocks so far, and what is read beside them."""
+    """Blocks read so far, with title, authors and bold paragraphs."""
 
     beside: DocumentContext
     numbering: Numbering
@@ -178,17 +175,17 @@ class Body:
     titles: list[str] = field(default_factory=list)
     authors: list[str] = field(default_factory=list)
     bold: list[Block] = field(default_factory=list)
-    """Short paragraphs that are bold throughout: blocks of `blocks`."""
+    """Short paragraphs that are bold throughout; also in `blocks`."""
 
     def read(self, node: XmlNode, look: Look = PLAIN) -> None:
-        """Takes all paragraphs and tables of a node, in order."""
+        """Read all paragraphs and tables of a node, in order."""
         for child in node.children:
             if child.name == "w:p":
                 self._paragraph(child, look)
             elif child.name == "w:tbl":
                 self._table(child, look)
             elif child.name in _WRAPPERS:
-                # the table of contents that Word made is no text of the paper
+                # a table of contents generated by Word is not part of the text
                 kind = child.value("w:sdtPr", "w:docPartObj", "w:docPartGallery") or ""
                 if "contents" not in kind.lower():
                     self.read(child, look)
@@ -240,7 +237,7 @@ class Body:
             self._flow(line)
 
     def _flow(self, line: ParagraphReader) -> None:
-        """A paragraph of text and display equations, each a block of its own."""
+        """Split a paragraph into blocks of text and display equations."""
         words = [one_line(piece) for kind, piece in line.pieces if kind != DISPLAY]
         formulas = [piece for kind, piece in line.pieces if kind == DISPLAY]
         number = _NUMBER.fullmatch("".join(words))
@@ -260,7 +257,7 @@ class Body:
         self.blocks.append(markdown.code_block(text))
 
     def _caption(self, caption: Block) -> None:
-        """A table's caption stands before the table, even if the document has it below."""
+        """Add a caption. A table's caption precedes the table, even if the document has it below."""
         below = len(self.blocks) > 0 and self.blocks[-1].kind == TABLE and caption.text.startswith(_TABLE_WORDS)
         captioned = below and len(self.blocks) > 1 and self.blocks[-2].text.startswith(_TABLE_WORDS)
         self.blocks.insert(len(self.blocks) - (below and not captioned), caption)
@@ -270,7 +267,7 @@ class Body:
         shaded = look.shaded or (bool(named) and self.beside.styles.style(named).shaded)
         rows = list(_find_parts(node, "w:tr"))
         cells = [list(_find_parts(row, "w:tc")) for row in rows]
-        # an equation and its number are mostly set with a table of one row
+        # an equation and its number are usually laid out as a table of one row
         if len(rows) < 2 or max(map(len, cells), default=0) < 2:
             self._laid_out(cells, replace(look, shaded=shaded))
             return
@@ -280,7 +277,7 @@ class Body:
             self.blocks.append(markdown.table_block(table))
 
     def _laid_out(self, rows: list[list[XmlNode]], look: Look) -> None:
-        """A table of one row or one column sets out the page: an equation with its number, or boxes."""
+        """Read a table of one row or one column, which is layout: an equation with its number, or boxes."""
         inner = Body(self.beside, self.numbering)
         for row in rows:
             for cell in row:
@@ -310,7 +307,7 @@ class Body:
         return texts
 
     def line(self) -> str:
-        """All blocks on one line; tables in it are flattened."""
+        """Return all blocks on one line, with flattened tables."""
         texts = []
         for block in self.blocks:
             text = block.text.replace("$$ ", "$").replace(" $$", "$") if block.kind == EQUATION else block.text
@@ -333,7 +330,7 @@ def _split_display(line: ParagraphReader) -> Iterator[Block]:
 
 
 def _equation_with_number(tex: str, number: str) -> Block:
-    """A display equation; Word keeps its number behind a `#` in it, where it has one."""
+    """Return a display equation; Word keeps its number after a `#` inside it."""
     found = _HASH_NUMBER.search(tex)
     if found and not number:
         tex, number = tex[: found.start()] + tex[found.end() :], found.group(1)
@@ -347,7 +344,6 @@ def _in_cell(cell: XmlNode, look: Look) -> Look:
 
 
 def _find_parts(node: XmlNode, name: str) -> Iterator[XmlNode]:
-    """The rows of a table or the cells of a row, those in wrappers too."""
     waiting = list(reversed(node.children))
     while waiting:
         one = waiting.pop()
@@ -359,16 +355,16 @@ def _find_parts(node: XmlNode, name: str) -> Iterator[XmlNode]:
 
 @dataclass
 class DocumentContext:
-    """What is shared by all paragraphs, and what is collected beside their text."""
+    """State shared by all paragraphs: styles, links, footnotes, hidden text."""
 
     styles: Styles
     found: PageContext
     addresses: dict[str, str]
-    """The targets of links by the id of their relation."""
+    """Link targets by relation id."""
     hidden: list[Hidden] = field(default_factory=list)
 
     def hide(self, text: str, how: str) -> None:
-        """Adds hidden text, joined to what stands right before it."""
+        """Add hidden text, joined to the hidden text directly before it."""
         if self.hidden and self.hidden[-1].how == how and len(self.hidden[-1].text) + len(text) < _LONGEST_HIDDEN:
             self.hidden[-1] = Hidden(self.hidden[-1].text + text, 1, how)
         elif text.strip() and len(self.hidden) < _MOST_HIDDEN:
@@ -376,13 +372,13 @@ class DocumentContext:
 
 
 class ParagraphReader:
-    """A paragraph that is being read."""
+    """Reads one paragraph into text and display equations."""
 
     def __init__(self, beside: DocumentContext, look: Look, *, raw: bool = False) -> None:
         self.pieces: list[tuple[str, str]] = []
-        """(`text` or `display`, what it is)."""
+        """Pairs of kind (`text` or `display`) and content."""
         self.boxes: list[XmlNode] = []
-        """Text boxes that are anchored in the paragraph."""
+        """Text boxes anchored in the paragraph."""
         self.is_bold: bool | None = None
         """Whether every word so far is bold; None before the first."""
         self._beside, self._look, self._raw = beside, look, raw
@@ -390,11 +386,11 @@ class ParagraphReader:
 
     @property
     def text(self) -> str:
-        """All of it as text, with its spaces and line breaks."""
+        """The whole text, with its spaces and line breaks."""
         return "".join(f" ${piece}$ " if kind == DISPLAY else piece for kind, piece in self.pieces)
 
     def read(self, node: XmlNode) -> None:
-        """Takes what stands in a node."""
+        """Read the content of a node."""
         for child in node.children:
             if child.name == "w:r":
                 self._run(child)
@@ -407,7 +403,7 @@ class ParagraphReader:
                 if tex := omml_tex(child):
                     self._add(f"${tex}$")
             elif child.name == "mc:AlternateContent":
-                # several forms of the same content: the first is the one to read
+                # alternative forms of the same content: read the first
                 if child.children:
                     self.read(child.children[0])
             elif child.name not in _SKIPPED:
@@ -469,7 +465,7 @@ class ParagraphReader:
             self.read(node)
 
     def _field(self, kind: str) -> None:
-        """The begin, the middle or the end of a field: of what it does, only a link matters, and its result."""
+        """Handle the begin, separator or end of a field; only links matter, and results."""
         if kind == "begin" and len(self._fields) < _DEEPEST_FIELDS:
             self._fields.append(([], len(self.pieces)))
         elif kind == "separate" and self._fields:
@@ -496,19 +492,19 @@ class ParagraphReader:
 
 
 def plain_text(line: ParagraphReader) -> str:
-    """A paragraph on one line."""
+    """Return a paragraph on one line."""
     return one_line(line.text)
 
 
 def _text_boxes(node: XmlNode) -> list[XmlNode]:
-    found: list[XmlNode] = []
+    result: list[XmlNode] = []
     waiting = [node]
     while waiting:
         one = waiting.pop()
         if one.name == "w:txbxContent":
-            found.append(one)
+            result.append(one)
         elif one.name == "mc:AlternateContent":
             waiting += one.children[:1]
         else:
             waiting.extend(reversed(one.children))
-    return found
+    return result

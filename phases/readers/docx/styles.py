@@ -1,4 +1,4 @@
-"""What the styles and lists of a Word document mean: headings, captions, hidden text, bullets and numbers."""
+"""Interpret styles and lists of Word documents: headings, captions, hidden text, bullets and numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ROLES = {
     "toc heading": SKIPPED, "header": SKIPPED, "footer": SKIPPED, "subtitle": BODY, "date": BODY, "abstract": BODY,
 }  # fmt: skip
 _HEADING = re.compile(r"(?:heading|überschrift|titre|título|titolo|标题|제목)[ _]*([1-9])$")
-# the styles of templates: "MDPI_1.2_title", "paper title"
+# styles of templates: "MDPI_1.2_title", "paper title"
 _ENDINGS = (
     (re.compile(r"(?:^|[ _])(?:paper ?)?title$"), TITLE),
     (re.compile(r"(?:^|[ _])author(?:s|names?| names?)?$"), AUTHOR),
@@ -42,13 +42,13 @@ class Look:
 
     @property
     def how(self) -> str:
-        """How it is hidden; empty if it is seen."""
+        """The way it is hidden; empty if it is visible."""
         if self.vanished:
             return "invisible"
         return "white" if self.white and not self.shaded else "tiny" if self.tiny else ""
 
     def combine(self, other: Look) -> Look:
-        """What either of them is."""
+        """Return the look with the properties of both."""
         pairs = zip(astuple(self), astuple(other), strict=True)
         return Look(*(one or another for one, another in pairs))
 
@@ -58,39 +58,39 @@ PLAIN = Look()
 
 @dataclass(frozen=True)
 class Style:
-    """What a paragraph or a run of a style is."""
+    """Meaning of a paragraph or run style."""
 
     role: str = BODY
     level: int = 0
-    """Of a heading, from 1; 0 for all else."""
+    """Heading level from 1; 0 for anything else."""
     numbering: tuple[str, int] | None = None
     look: Look = PLAIN
     shaded: bool = False
-    """It is a table's, and gives its cells a colour."""
+    """For table styles: whether cells have a background colour."""
 
 
 class Styles:
-    """The styles of a document by their id."""
+    """Styles of a document by id."""
 
     def __init__(self, part: XmlNode | None) -> None:
-        nodes = (one for one in part.children if one.name == "w:style") if part else iter(())
-        self._nodes = {one.attributes.get("w:styleId", ""): one for one in nodes}
+        nodes = (node for node in part.children if node.name == "w:style") if part else iter(())
+        self._nodes = {node.attributes.get("w:styleId", ""): node for node in nodes}
         self._known: dict[str, Style] = {}
-        default = (key for key, one in self._nodes.items() if one.attributes.get("w:default") in ("1", "true"))
+        default = (key for key, node in self._nodes.items() if node.attributes.get("w:default") in ("1", "true"))
         self._default = next((key for key in default if self._nodes[key].attributes.get("w:type") == "paragraph"), "")
 
     def style(self, identity: str | None) -> Style:
-        """The style of that id; the default one for none."""
+        """Return the style with this id; the default style for None."""
         key = identity or self._default
         if key not in self._known:
             self._known[key] = self._resolve_style(key)
         return self._known[key]
 
     def _resolve_style(self, key: str) -> Style:
-        # by the name and not the id: Word translates ids, and templates have names of their own
+        # by name, not id: Word translates ids, and templates have names of their own
         chain: list[XmlNode] = []
         role, level = None, 0
-        # a chain of styles may be a circle
+        # styles may be based on each other in a circle
         while key in self._nodes and len(chain) < _LONGEST_CHAIN:
             node = self._nodes[key]
             chain.append(node)
@@ -108,20 +108,22 @@ class Styles:
 
 
 class Numbering:
-    """The lists of a document, and how far each has been counted."""
+    """Lists of a document with their counters."""
 
     def __init__(self, part: XmlNode | None) -> None:
         children = part.children if part else []
-        abstract = {one.attributes.get("w:abstractNumId", ""): one for one in children if one.name == "w:abstractNum"}
+        abstract = {
+            node.attributes.get("w:abstractNumId", ""): node for node in children if node.name == "w:abstractNum"
+        }
         self._lists = {
-            one.attributes.get("w:numId", ""): _list_levels(abstract.get(one.value("w:abstractNumId") or ""))
-            for one in children
-            if one.name == "w:num"
+            node.attributes.get("w:numId", ""): _list_levels(abstract.get(node.value("w:abstractNumId") or ""))
+            for node in children
+            if node.name == "w:num"
         }
         self._counts: dict[str, list[int]] = {}
 
     def label(self, numbering: tuple[str, int]) -> str:
-        """The mark of the next item of a list: `-`, or its number with a dot; empty where the list is none."""
+        """Return the mark of the next list item: `-` or a number with a dot; empty if the list is unknown."""
         identity, level = numbering
         if identity not in self._lists or identity == "0":
             return ""
@@ -135,7 +137,7 @@ class Numbering:
 
 
 def numbering_of(properties: XmlNode | None) -> tuple[str, int] | None:
-    """The list that paragraph properties name, and the level in it."""
+    """Return list and level named by paragraph properties."""
     number = properties.find("w:numPr") if properties else None
     identity = number.value("w:numId") if number else None
     level = (number.value("w:ilvl") if number else None) or "0"
@@ -143,14 +145,13 @@ def numbering_of(properties: XmlNode | None) -> tuple[str, int] | None:
 
 
 def _list_levels(abstract: XmlNode | None) -> dict[str, tuple[str, int]]:
-    """Kind and first number of each level of a list."""
-    found: dict[str, tuple[str, int]] = {}
+    result: dict[str, tuple[str, int]] = {}
     for level in abstract.children if abstract else ():
-        if level.name == "w:lvl" and len(found) < _MOST_LEVELS:
+        if level.name == "w:lvl" and len(result) < _MOST_LEVELS:
             start = level.value("w:start") or "1"
             first = int(start) if re.fullmatch("[0-9]{1,6}", start) else 1
-            found[level.attributes.get("w:ilvl", "0")] = (level.value("w:numFmt") or "bullet", first)
-    return found
+            result[level.attributes.get("w:ilvl", "0")] = (level.value("w:numFmt") or "bullet", first)
+    return result
 
 
 def _role_of(node: XmlNode, key: str) -> tuple[str | None, int]:
@@ -174,13 +175,13 @@ def _role_by_name(name: str) -> tuple[str | None, int]:
     return (SKIPPED, 0) if _CONTENTS.fullmatch(name) else (None, 0)
 
 
-# half points
+# in half points
 _TINY = 2
 _NO_FILL = ("", "auto", "ffffff", "none")
 
 
 def look_of(properties: XmlNode | None, above: Look) -> Look:
-    """The look of a run with these properties; what they do not say is as it is above."""
+    """Return the look of a run; properties it does not set are inherited from `above`."""
     if properties is None:
         return above
     look = above
@@ -190,7 +191,7 @@ def look_of(properties: XmlNode | None, above: Look) -> Look:
         look = replace(look, bold=properties.is_on("w:b"))
     colour = properties.value("w:color")
     if colour is not None:
-        look = replace(look, white=_is_white(colour))
+        look = replace(look, white=bool(re.fullmatch("(?:[fF][a-fA-F]){3}", colour)))
     size = properties.value("w:sz")
     if size and re.fullmatch("[0-9]{1,6}", size):
         look = replace(look, tiny=int(size) <= _TINY)
@@ -201,12 +202,8 @@ def look_of(properties: XmlNode | None, above: Look) -> Look:
 
 
 def is_shade(shade: XmlNode | None) -> bool:
-    """Whether a shading gives a ground that is not white."""
+    """Return whether a shading has a background other than white."""
     if shade is None:
         return False
     pattern = shade.value() == "solid" and shade.attributes.get("w:color", "auto").lower() not in _NO_FILL
     return pattern or shade.attributes.get("w:fill", "").lower() not in _NO_FILL or "w:themeFill" in shade.attributes
-
-
-def _is_white(colour: str) -> bool:
-    return bool(re.fullmatch("(?:[fF][a-fA-F]){3}", colour))

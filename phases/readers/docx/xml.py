@@ -1,4 +1,4 @@
-"""XML parts of a document to trees: no entity is expanded, nothing is included, no address is opened."""
+"""Parse XML parts of a document without expanding entities, including files or opening addresses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DEEPEST, _MOST_ELEMENTS, _LARGEST = 120, 800_000, 64 << 20
 
 @dataclass(slots=True, eq=False)
 class XmlNode:
-    """An element: its name with a short prefix (`w:p`), its attributes, its text, and the elements in it."""
+    """An element: name with a short prefix (`w:p`), attributes, text and children."""
 
     name: str
     attributes: dict[str, str]
@@ -34,25 +34,25 @@ class XmlNode:
     text: str = ""
 
     def find(self, *path: str) -> XmlNode | None:
-        """The first element down a path of names."""
+        """Return the first element along a path of names."""
         node: XmlNode | None = self
         for name in path:
             node = next((child for child in node.children if child.name == name), None) if node else None
         return node
 
     def value(self, *path: str) -> str | None:
-        """The attribute `val` of the element at the end of a path: empty if it has none, None if there is no such element."""
+        """Return the attribute `val` of the element at the end of a path: "" if unset, None if there is no such element."""
         node = self.find(*path)
         return None if node is None else node.attributes.get("w:val", node.attributes.get("m:val", ""))
 
     def is_on(self, *path: str) -> bool:
-        """Whether a switch at the end of a path is there and not off."""
+        """Return whether a switch at the end of a path is present and not off."""
         return (self.value(*path) or "on") not in ("0", "false", "off") if self.find(*path) else False
 
 
 def parse_xml(data: bytes, part: str) -> XmlNode:
-    """The tree of an XML part; raises Unreadable for a document type, entities, inclusions, and what is no XML."""
-    # expat with handlers of our own: a library that builds trees would expand entities before anybody could refuse them
+    """Parse an XML part. Raises Unreadable for a document type, entities, inclusions and malformed XML."""
+    # expat with own handlers: a tree-building library would expand entities before they could be refused
     parser = expat.ParserCreate(namespace_separator=" ")
     builder = _XmlBuilder(part)
     parser.buffer_text = True
@@ -66,12 +66,12 @@ def parse_xml(data: bytes, part: str) -> XmlNode:
     try:
         parser.Parse(data, True)
     except (expat.ExpatError, ValueError, LookupError) as error:  # the latter two: an unknown encoding
-        raise Unreadable(BROKEN, f"{part} is no XML that can be read: {error}") from error
+        raise Unreadable(BROKEN, f"{part} is not valid XML: {error}") from error
     return builder.root
 
 
 def walk_nodes(node: XmlNode) -> Iterator[XmlNode]:
-    """The node with all nodes below it, in order."""
+    """Yield a node and all its descendants, in order."""
     waiting = [node]
     while waiting:
         one = waiting.pop()
@@ -80,7 +80,7 @@ def walk_nodes(node: XmlNode) -> Iterator[XmlNode]:
 
 
 class _XmlBuilder:
-    """The elements that are open."""
+    """Builds the tree from parser events; holds the open elements."""
 
     def __init__(self, part: str) -> None:
         self.root = XmlNode("", {})
@@ -95,7 +95,7 @@ class _XmlBuilder:
         if short.startswith("xi:"):
             self.refuse()
         if len(self._stack) > _DEEPEST or self._elements > _MOST_ELEMENTS:
-            raise Unreadable(BROKEN, f"{self._part} has more elements, or deeper ones, than a paper has")
+            raise Unreadable(BROKEN, f"{self._part} has more or deeper elements than a paper")
         node = XmlNode(short, {_short_name(key): value for key, value in attributes.items()} if attributes else {})
         self._stack[-1].children.append(node)
         self._stack.append(node)
@@ -115,7 +115,7 @@ class _XmlBuilder:
             parts.append(text)
 
     def refuse(self, *_: object) -> None:
-        raise Unreadable(BROKEN, f"{self._part} declares entities or includes files, which no paper needs")
+        raise Unreadable(BROKEN, f"{self._part} declares entities or includes files, which papers do not need")
 
 
 @lru_cache(maxsize=2000)

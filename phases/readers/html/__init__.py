@@ -1,1 +1,1 @@
-"""Reads HTML pages: arXiv's, journals', blogs'."""
+"""Read HTML pages: arXiv's, journals', blogs'."""

@@ -1,4 +1,4 @@
-"""The elements of an HTML page to blocks of Markdown, in the order in which they are read."""
+"""Convert the elements of an HTML page to blocks of Markdown, in reading order."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _NUMBER = re.compile(r"\s*\(([A-Z]?[0-9.]{1,8}[a-z]?)\)\s*")
 
 
 class Flow:
-    """Turns the elements of a page into blocks: those so far, and the paragraph that is being filled."""
+    """Converts elements to blocks; holds the blocks so far and the open paragraph."""
 
     def __init__(self, found: PageContext) -> None:
         self.blocks: list[Block] = []
@@ -68,17 +68,17 @@ class Flow:
         }  # fmt: skip
 
     def read(self, element: Element) -> list[Block]:
-        """The blocks of an element's content."""
+        """Return the blocks of an element's content."""
         self._content(element)
         self._end()
         return self.blocks
 
     def inline(self, element: Element) -> str:
-        """All of an element's content on one line."""
+        """Return an element's content on one line."""
         return one_line(self._collect_line(element))
 
     def inside(self, element: Element) -> list[Block]:
-        """The blocks of an element's content, apart from the flow."""
+        """Return the blocks of an element's content, separate from the flow."""
         return Flow(self._found).read(element)
 
     def _collect_line(self, element: Element) -> str:
@@ -129,7 +129,6 @@ class Flow:
         self._within -= element.tag in _PARTS
 
     def _end(self) -> None:
-        """Ends the paragraph."""
         if self._inline:
             self._line.append(" ")
             return
@@ -174,7 +173,7 @@ class Flow:
         (self._display if display else self._formula)(tex)
 
     def _typeset(self, element: Element) -> None:
-        """A formula that a script sets, of which the page has the LaTeX alone."""
+        """Add a formula typeset by a script, of which the page holds only the LaTeX."""
         text, bare = text_of(element), set(element.classes) & {"inline", "display"}
         if any(isinstance(child, Element) for child in element.children):
             self._content(element)
@@ -206,7 +205,7 @@ class Flow:
     def _heading(self, element: Element) -> None:
         text = self.inline(element)
         if text and not self._inline and not _RUN_IN.isdisjoint(element.classes):
-            # it stands at the beginning of its paragraph
+            # it is at the beginning of its paragraph
             self._end()
             self._lead = f"**{text}{'' if text[-1] in '.:?!' else '.'}** "
         elif text:
@@ -274,7 +273,7 @@ class Flow:
 
 
 def figure_blocks(element: Element, blocks: list[Block]) -> list[Block]:
-    """The blocks of a figure in the order of the dialect."""
+    """Return the blocks of a figure, caption first."""
     captions = [block for block in blocks if block.kind == CAPTION]
     algorithm = _ALGORITHM.match(captions[0].text) if len(captions) == 1 else None
     if algorithm and any(block.kind == CODE for block in blocks):
@@ -291,7 +290,7 @@ def figure_blocks(element: Element, blocks: list[Block]) -> list[Block]:
 
 
 def listing_text(element: Element, raw: Callable[[Element], str]) -> str:
-    """The lines of a listing as they stand. `raw` gives an element's text with its formulas and spaces."""
+    """Return the lines of a listing. `raw` gives an element's text with its formulas and spaces."""
     lines = [one for one in walk_elements(element) if "ltx_listingline" in one.classes]
     if lines:
         return "\n".join(_listing_line(line, raw) for line in lines)
@@ -299,7 +298,9 @@ def listing_text(element: Element, raw: Callable[[Element], str]) -> str:
 
 
 def _listing_line(line: Element, raw: Callable[[Element], str]) -> str:
-    tag = next((text_of(one).strip() for one in walk_elements(line) if "ltx_tag_listingline" in one.classes), "")
+    tag = next(
+        (text_of(element).strip() for element in walk_elements(line) if "ltx_tag_listingline" in element.classes), ""
+    )
     text = raw(line).removeprefix(" " if tag else "")
     text = text.lstrip("\n\r\t ") if text.startswith("\n") else text
     text = "".join(_WIDE.get(sign, " " if sign.isspace() else sign) for sign in text).rstrip()
@@ -307,7 +308,7 @@ def _listing_line(line: Element, raw: Callable[[Element], str]) -> str:
 
 
 def render_raised(element: Element, text: str) -> str:
-    """A superscript or subscript of a page: a citation, an exponent or an index, or the text as it is."""
+    """Render a superscript or subscript: a citation, an exponent, an index, or plain text."""
     anchors = (one for one in walk_elements(element) if one.tag == "a")
     if text[:1].isdigit() and any(one.attributes.get("href", "").startswith("#") for one in anchors):
         return f" [{text}]"
@@ -315,20 +316,20 @@ def render_raised(element: Element, text: str) -> str:
 
 
 def reference_text(element: Element, text: str) -> str:
-    """A reference with its label, unless that only repeats author and year."""
+    """Return a reference with its label, unless the label only repeats author and year."""
     tag = next((text_of(one).strip() for one in walk_elements(element) if "ltx_tag_bibitem" in one.classes), "")
     label = _LABEL.fullmatch(tag)
     return f"[{label.group(1)}] {text}" if label else text
 
 
 def heading_level(element: Element) -> int:
-    """How deep a heading stands, by its class, else by its tag; only the order of the levels counts."""
+    """Return the heading depth by class, else by tag; only the order of levels counts."""
     by_class = next((_LEVELS[name] for name in element.classes if name in _LEVELS), 0)
     return by_class or (int(element.tag[1]) if element.tag in HEADINGS else 1)
 
 
 def define_notes(notes: Footnotes, element: Element, inline: Callable[[Element], str]) -> None:
-    """Takes the texts from a list of footnotes."""
+    """Read the texts from a list of footnotes."""
     named = [
         one for one in walk_elements(element) if one.tag in ("li", "p", "div", "aside") and one.attributes.get("id")
     ]
@@ -342,21 +343,21 @@ def define_notes(notes: Footnotes, element: Element, inline: Callable[[Element],
 
 
 def is_note_mark(element: Element) -> bool:
-    """Whether an anchor is the mark of a footnote."""
+    """Return whether an anchor is the mark of a footnote."""
     href = element.attributes.get("href", "")
     named = element.attributes.get("role") == "doc-noteref" or bool(_MARKS & set(element.classes))
     return href.startswith("#") and (named or bool(_MARK.fullmatch(href)))
 
 
 def is_notes(element: Element) -> bool:
-    """Whether an element is a list of footnotes at the end of a page or a section."""
+    """Return whether an element is a list of footnotes at the end of a page or a section."""
     if element.tag not in ("section", "aside", "div", "ol"):
         return False
     return element.attributes.get("role") in ("doc-endnotes", "doc-footnotes") or bool(_LISTS & set(element.classes))
 
 
 def is_equation(element: Element) -> bool:
-    """Whether an element is a display equation, or a group of them, with all that it holds."""
+    """Return whether an element with all its content is a display equation or a group of them."""
     if not _EQUATIONS.isdisjoint(element.classes):
         return True
     if element.tag != "table" or element.holds:
@@ -368,7 +369,7 @@ def is_equation(element: Element) -> bool:
 
 
 def equations_of(element: Element) -> Iterator[tuple[str, str]]:
-    """The equations of an element with their numbers. Rows without a number of their own go with the one before."""
+    """Yield the equations of an element with their numbers. Rows without a number belong to the preceding one."""
     lines: list[str] = []
     number = ""
     for row in list(_row_elements(element)) or [element]:
@@ -384,7 +385,7 @@ def equations_of(element: Element) -> Iterator[tuple[str, str]]:
 
 
 def is_table(element: Element) -> bool:
-    """Whether a table holds values, and is not there to set out the page."""
+    """Return whether a table holds values rather than page layout."""
     if "ltx_tabular" in element.classes:
         return True
     if element.holds or element.attributes.get("role") == "presentation":
@@ -397,7 +398,7 @@ def is_table(element: Element) -> bool:
 
 
 def rows_of(element: Element, inline: Callable[[Element], str]) -> list[list[str]]:
-    """The cells of a table. A cell that spans several stands in the first of them; the others are left blank."""
+    """Return the cells of a table. A spanning cell fills the first of its places; the others are empty."""
     rows: list[list[str]] = []
     spanned: dict[int, int] = {}
     for row in _row_elements(element):
@@ -425,7 +426,6 @@ def _fill_spans(texts: list[str], spanned: dict[int, int]) -> None:
 
 
 def _row_elements(element: Element) -> Iterator[Element]:
-    """The rows of a table, not those of tables within it."""
     waiting = [element]
     while waiting:
         one = waiting.pop()
@@ -446,9 +446,9 @@ def _span_of(cell: Element, name: str, most: int) -> int:
 
 
 def _equation_number(row: Element) -> str:
-    for one in walk_elements(row):
-        if "ltx_tag_equation" in one.classes or "ltx_tag_equationgroup" in one.classes:
-            return text_of(one).strip()
+    for element in walk_elements(row):
+        if "ltx_tag_equation" in element.classes or "ltx_tag_equationgroup" in element.classes:
+            return text_of(element).strip()
     cells = _cell_elements(row)
     match = _NUMBER.fullmatch(text_of(cells[-1])) if cells else None
     return match.group(1) if match else ""

@@ -1,4 +1,4 @@
-"""The formulas of HTML pages as LaTeX: what the page says of them, else their MathML."""
+"""Convert the formulas of HTML pages to LaTeX: from the page's own LaTeX, else from MathML."""
 
 from __future__ import annotations
 
@@ -26,16 +26,18 @@ _LONGEST_DOLLARS = 2000
 
 
 def math_tex(math: Element) -> str:
-    """The LaTeX of a `math` element, on one line; empty where it holds nothing."""
+    """Return the LaTeX of a `math` element on one line; "" if it is empty."""
     written = math.attributes.get("alttext", "")
     if not written.strip():
-        notes = (one for one in walk_elements(math) if one.tag == "annotation")
-        written = next((text_of(one) for one in notes if one.attributes.get("encoding", "").lower() in _TEX), "")
+        notes = (element for element in walk_elements(math) if element.tag == "annotation")
+        written = next(
+            (text_of(element) for element in notes if element.attributes.get("encoding", "").lower() in _TEX), ""
+        )
     return clean_tex(written) if written.strip() else one_line(_convert_element(math))
 
 
 def formula_of(element: Element) -> tuple[str, bool]:
-    """The LaTeX of a formula, be it MathML, a script or a picture, and whether it stands on a line of its own."""
+    """Return the LaTeX of a formula (MathML, script or picture) and whether it is displayed."""
     if element.tag == "math":
         return math_tex(element), element.attributes.get("display") == "block"
     if element.tag == "script":
@@ -45,7 +47,7 @@ def formula_of(element: Element) -> tuple[str, bool]:
 
 
 def clean_tex(written: str) -> str:
-    """LaTeX as pages carry it, on one line, without what only says how large it is set."""
+    """Return LaTeX on one line, without commands for its size."""
     if written.isalnum():
         return written
     text = one_line(_LABEL.sub("", re.sub(r"(?<!\\)%\n", "", written.strip())))
@@ -58,7 +60,6 @@ def clean_tex(written: str) -> str:
 
 
 def _convert_element(element: Element) -> str:
-    """MathML as LaTeX. The tree is never deep: its builder sees to that."""
     parts = [child for child in element.children if isinstance(child, Element)]
     tag = element.tag.rpartition(":")[2]
     if tag in ("mi", "mn", "mo", "mtext", "ms"):
@@ -116,9 +117,9 @@ def _scripts_tex(tag: str, parts: list[Element]) -> str:
 
 
 def split_at_formulas(text: str, *, dollars: bool) -> Iterator[tuple[str, str]]:
-    """A text cut at the formulas that a script would typeset: (`text`, `inline` or `display`, the piece).
+    r"""Split a text at the formulas that a script would typeset: (`text`, `inline` or `display`, content).
 
-    `\\(...\\)` and `\\[...\\]` always count; `$...$` and environments do where the page loads such a script.
+    `\(...\)` and `\[...\]` always count; `$...$` and environments only if the page loads such a script.
     """
     start, missing = 0, set[str]()
     for opened in _OPENED.finditer(text):

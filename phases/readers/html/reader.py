@@ -1,4 +1,4 @@
-"""Reads a paper that is an HTML page: arXiv's, a journal's, a blog's."""
+"""Read a paper from an HTML page: arXiv's, a journal's, a blog's."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _NAME_MARKS = re.compile(r"[*†‡§¶∗⋆,;:^\s\u00a0]+$|^[*†‡§¶∗⋆
 
 
 def read_html(data: bytes, base: str | None = None) -> Reading:
-    """The reading of an HTML page, as one page; its links are resolved against `base`, the address it came from."""
+    """Read an HTML page as one page; links are resolved against `base`, the address of its download."""
     if len(data) > LARGEST:
         raise Unreadable(BROKEN, f"is an HTML page of more than {LARGEST >> 20} MiB")
     page = parse_html(_decode_page(data))
     title, authors = title_of(page), authors_of(page)
-    # a page that was saved from elsewhere may name a base that is no address of the web
+    # a saved page may name a base that is not a web address
     own_base = page.base if re.match("https?://", page.base, re.IGNORECASE) else ""
     found = PageContext(own_base or base or "", page.math_in_text)
     blocks = Flow(found).read(_find_paper(page.root))
@@ -43,7 +43,7 @@ def read_html(data: bytes, base: str | None = None) -> Reading:
 
 
 def read_html_input(source: InputFile) -> Reading:
-    """The reading of an HTML file (InputKind.reader)."""
+    """Read an HTML file (InputKind.reader)."""
     return read_html(source.content(), source.address or None)
 
 
@@ -55,7 +55,7 @@ def _decode_page(data: bytes) -> str:
     names = [declared.group(1).decode("ascii")] if declared else []
     for name in (*names, "utf-8"):
         try:
-            # a declaration that was found as ASCII is wrong where it says UTF-16
+            # a declaration found as ASCII is wrong if it says UTF-16
             if codecs.lookup(name).name not in ("utf-16", "utf-16-le", "utf-16-be", "utf-7", "idna", "punycode"):
                 return data.decode(name)
         except (LookupError, UnicodeError, ValueError):
@@ -64,25 +64,29 @@ def _decode_page(data: bytes) -> str:
 
 
 def _find_paper(root: Element) -> Element:
-    """The part of the page that is the paper: what is marked as such, if that is most of the text there is."""
-    marked = [one for one in walk_elements(root) if one.tag in ("article", "main") or "ltx_document" in one.classes]
-    own = next((one for one in marked if "ltx_document" in one.classes), None)
+    """Return the element marked as the paper, if it holds most of the page's text; else the page."""
+    marked = [
+        element
+        for element in walk_elements(root)
+        if element.tag in ("article", "main") or "ltx_document" in element.classes
+    ]
+    own = next((element for element in marked if "ltx_document" in element.classes), None)
     if own is not None:
         return own
-    body = next((one for one in walk_elements(root) if one.tag == "body"), root)
+    body = next((element for element in walk_elements(root) if element.tag == "body"), root)
     whole = len(text_of(body))
-    sizes = ((len(text_of(one)), one) for one in marked[:8])
-    return next((one for size, one in sizes if size * 2 > whole), body)
+    sizes = ((len(text_of(element)), element) for element in marked[:8])
+    return next((element for size, element in sizes if size * 2 > whole), body)
 
 
 def _is_hardly_text(blocks: list[Block], title: str | None, linked: str) -> bool:
     words = sum(_count_words(block.text) for block in blocks) - _count_words(linked)
     sections = [
-        one
-        for one, following in pairwise(blocks)
-        if one.kind == HEADING
+        element
+        for element, following in pairwise(blocks)
+        if element.kind == HEADING
         and following.kind != HEADING
-        and normalize_title(one.text) != normalize_title(title or "")
+        and normalize_title(element.text) != normalize_title(title or "")
     ]
     return words < _TOO_FEW_WORDS and not sections
 
@@ -92,15 +96,15 @@ def _count_words(text: str) -> int:
 
 
 def title_of(page: HtmlPage) -> str | None:
-    """The title of the paper."""
-    headings = [one for one in walk_elements(page.root) if one.tag == "h1"]
-    own = next((one for one in headings if {"ltx_title_document", "title"} & set(one.classes)), None)
+    """Return the title of the paper."""
+    headings = [element for element in walk_elements(page.root) if element.tag == "h1"]
+    own = next((element for element in headings if {"ltx_title_document", "title"} & set(element.classes)), None)
     if own is not None and "ltx_title_document" in own.classes:
         return _words_of(own) or None
     metas = dict(reversed(page.metas))
     named = next((metas[name] for name in _TITLES if metas.get(name)), page.title)
-    shown = [_words_of(one) for one in ([own] if own is not None else headings)]
-    # the heading is the title without the name of the site behind it
+    shown = [_words_of(element) for element in ([own] if own is not None else headings)]
+    # the heading is the title without the name of the site after it
     for text in shown:
         if text and (normalize_title(text) in normalize_title(named) or not named):
             return text[:_LONGEST_TITLE]
@@ -108,19 +112,23 @@ def title_of(page: HtmlPage) -> str | None:
 
 
 def authors_of(page: HtmlPage) -> tuple[str, ...]:
-    """The authors of the paper, each once, as they are printed."""
+    """Return the distinct authors as printed."""
     for name in _AUTHORS:
         names = [
             _first_name_first(content) for key, content in page.metas if key == name and not content.startswith("http")
         ]
         if names:
             return _drop_repeats(
-                names if name.startswith("citation") else [part for one in names for part in _split_names(one)]
+                names if name.startswith("citation") else [part for element in names for part in _split_names(element)]
             )
-    people = [one for one in walk_elements(page.root) if "ltx_personname" in one.classes]
+    people = [element for element in walk_elements(page.root) if "ltx_personname" in element.classes]
     if not people:
-        people = [one for one in walk_elements(page.root) if one.tag in ("p", "span", "a") and "author" in one.classes]
-    return _drop_repeats([name for one in people for name in _split_names(_first_lines(one))])
+        people = [
+            element
+            for element in walk_elements(page.root)
+            if element.tag in ("p", "span", "a") and "author" in element.classes
+        ]
+    return _drop_repeats([name for element in people for name in _split_names(_first_lines(element))])
 
 
 def _words_of(element: Element) -> str:
@@ -137,7 +145,6 @@ def _words_of(element: Element) -> str:
 
 
 def _first_lines(element: Element) -> str:
-    """The first line of each group of lines: below a name stands where its bearer works."""
     text = _words_of(element)
     return ", ".join(group.strip().split("\n")[0] for group in re.split(r"&|\\And|\n[ \t]*\n", text))
 
@@ -147,7 +154,7 @@ def _split_names(text: str) -> list[str]:
 
 
 def _first_name_first(name: str) -> str:
-    """`Vaswani, Ashish` as it is spoken."""
+    """Turn `Vaswani, Ashish` into `Ashish Vaswani`."""
     family, comma, given = name.partition(",")
     return f"{given.strip()} {family.strip()}" if comma and "," not in given and given.strip() else name
 

@@ -1,6 +1,6 @@
-"""The tree of what a reader of an HTML page can see, built tag by tag.
+"""Build the tree of an HTML page with the visibility of its elements.
 
-Style sheets are not applied: what only they hide or show is taken as visible.
+Style sheets are not applied: anything hidden or shown only by them counts as visible.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from phases.readers.reading import BROKEN, Hidden, Unreadable
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of a text, for asking whether a name is one of them."""
+    """Return the words of a text as a set."""
     return frozenset(text.split())
 
 
@@ -66,13 +66,13 @@ _LONGEST_STYLE = 4000
 
 @dataclass(slots=True, eq=False)
 class Element:
-    """An element of the page, with what is visible in it."""
+    """An element of the page with its visible content."""
 
     tag: str
     attributes: dict[str, str]
     children: list[Element | str] = field(default_factory=list)
     holds: frozenset[str] = frozenset()
-    """Which of table, heading and pre stand somewhere below it."""
+    """Which of table, heading and pre occur below it."""
 
     @property
     def classes(self) -> list[str]:
@@ -81,7 +81,7 @@ class Element:
 
 @dataclass(frozen=True)
 class HtmlPage:
-    """A parsed page: its tree, and what its head says."""
+    """A parsed page: its tree and its metadata."""
 
     root: Element
     metas: list[tuple[str, str]]
@@ -89,11 +89,11 @@ class HtmlPage:
     base: str
     hidden: tuple[Hidden, ...]
     math_in_text: bool
-    """A script is loaded that typesets `$...$` in the text."""
+    """Whether a loaded script typesets `$...$` in the text."""
 
 
 def walk_elements(element: Element) -> Iterator[Element]:
-    """The element with all elements below it, in order."""
+    """Yield an element and all its descendants, in order."""
     waiting = [element]
     while waiting:
         one = waiting.pop()
@@ -102,7 +102,7 @@ def walk_elements(element: Element) -> Iterator[Element]:
 
 
 def text_of(element: Element) -> str:
-    """All text of an element as it stands."""
+    """Return all text of an element."""
     parts: list[str] = []
     waiting: list[Element | str] = [element]
     while waiting:
@@ -116,7 +116,7 @@ def text_of(element: Element) -> str:
 
 
 def decode_characters(text: str) -> str:
-    """The text with its character references resolved, without characters that are not seen."""
+    """Resolve character references and remove invisible characters."""
     if "&" in text:
         text = unescape(_NUMBER_TOO_LONG.sub("&amp;#", text))
     return strip_invisible(text)
@@ -130,7 +130,7 @@ class _OpenElement:
 
 
 class TreeBuilder:
-    """The elements that are open, and the tree so far. An element too deep in it is laid flat, but never seen again."""
+    """Builds the tree; holds the open elements. Elements nested too deep are flattened into their ancestor."""
 
     def __init__(self) -> None:
         self._root = Element("html", {})
@@ -158,7 +158,7 @@ class TreeBuilder:
             self._hide(text, top.sight)
 
     def raw(self, tag: str, text: str) -> None:
-        """The content of an element in which `<` means nothing."""
+        """Return the raw content of an element such as `script`, in which `<` has no meaning."""
         kind = self._stack[-1].element.attributes.get("type", "") if self._stack[-1].tag == tag else ""
         if tag == "title" and not self._title:
             self._title = " ".join(decode_characters(text[:2000]).split())
@@ -169,13 +169,13 @@ class TreeBuilder:
     def open(self, tag: str, attributes: dict[str, str], *, empty: bool) -> None:
         self._tags += 1
         if len(self._stack) > _MOST_OPEN or self._elements > _MOST_ELEMENTS or self._tags > _MOST_TAGS:
-            raise Unreadable(BROKEN, "is an HTML page with far more elements than a paper has")
+            raise Unreadable(BROKEN, "is an HTML page with far more elements than a paper")
         self._imply(tag)
         parent = self._stack[-1]
         if tag in ("meta", "base", "script", "link"):
             self._head(tag, attributes)
         sight = visibility_of(tag, attributes, parent.sight)
-        # what is not seen, or too deep, gets no element of its own: its text goes to the report, or to the one around it
+        # invisible or too deep: its text goes to the report or to the enclosing element
         element = parent.element
         if not sight.dropped and not sight.how and len(self._stack) < _DEEPEST:
             element = Element(tag, {name: value for name, value in attributes.items() if name in KEPT})
@@ -196,7 +196,7 @@ class TreeBuilder:
         self._pop_to(place)
 
     def _imply(self, tag: str) -> None:
-        """Ends what the start of an element ends without a word."""
+        """Close the elements that a start tag closes implicitly."""
         foreign = self._place(_FOREIGN) if tag in _BREAKS_OUT else 0
         if foreign > self._place(_HOSTS):
             self._pop_to(foreign)
@@ -209,8 +209,7 @@ class TreeBuilder:
                 self._pop_to(place)
 
     def _place(self, tags: tuple[str, ...]) -> int:
-        """Where in the stack the innermost open element of these stands; 0 for nowhere."""
-        # by a list of places for each tag: a walk down the stack would take the square of the time on a page of open tags
+        # a list of places per tag: walking down the stack is quadratic on a page of open tags
         place = 0
         for tag in tags:
             places = self._places.get(tag)
@@ -225,10 +224,10 @@ class TreeBuilder:
     def _tell_ancestors(self, tag: str) -> None:
         kind = "heading" if tag in HEADINGS else tag
         if kind in ("heading", "table", "pre"):
-            for one in reversed(self._stack):
-                if kind in one.element.holds:
+            for element in reversed(self._stack):
+                if kind in element.element.holds:
                     break
-                one.element.holds |= {kind}
+                element.element.holds |= {kind}
 
     def _head(self, tag: str, attributes: dict[str, str]) -> None:
         address = attributes.get("src", "") + attributes.get("href", "")
@@ -251,8 +250,8 @@ class TreeBuilder:
 
 
 def parse_html(text: str) -> HtmlPage:
-    """The tree of an HTML text, whatever is wrong with it."""
-    # decision 33: html.parser takes time in the square of a broken page (unclosed tags and comments)
+    """Parse an HTML text, however broken."""
+    # decision 33: html.parser is quadratic on broken pages (unclosed tags and comments)
     builder = TreeBuilder()
     position, length = 0, len(text)
     while position < length:
@@ -265,7 +264,6 @@ def parse_html(text: str) -> HtmlPage:
 
 
 def _read_markup(text: str, start: int, builder: TreeBuilder) -> int:
-    """Takes what stands at a `<`; gives the position behind it."""
     following = text[start + 1 : start + 2]
     if following in ("!", "?"):
         comment = text.startswith("<!--", start)
@@ -274,7 +272,7 @@ def _read_markup(text: str, start: int, builder: TreeBuilder) -> int:
     closing = following == "/"
     name = _NAME.match(text, start + 2 if closing else start + 1)
     if name is None:
-        # an end tag without a name is no tag
+        # an end tag without a name is not a tag
         return start + 2
     tag = name.group().lower()
     if closing:
@@ -289,16 +287,16 @@ def _read_markup(text: str, start: int, builder: TreeBuilder) -> int:
 
 
 def _read_attributes(text: str, position: int) -> tuple[dict[str, str], int, bool]:
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     while match := _ATTRIBUTE.match(text, position):
         position = match.end()
         name, value = match.group(1).lower(), match.group(2) or ""
-        if (name in KEPT or name in _STYLING) and name not in found:
-            found[name] = decode_characters(value[1:-1] if value[:1] in ("'", '"') else value)
+        if (name in KEPT or name in _STYLING) and name not in result:
+            result[name] = decode_characters(value[1:-1] if value[:1] in ("'", '"') else value)
     end = text.find(">", position)
     if end < 0:
-        return found, len(text), False
-    return found, end + 1, text[end - 1] == "/"
+        return result, len(text), False
+    return result, end + 1, text[end - 1] == "/"
 
 
 def _read_raw(text: str, start: int, tag: str, builder: TreeBuilder) -> int:
@@ -310,12 +308,12 @@ def _read_raw(text: str, start: int, tag: str, builder: TreeBuilder) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """How what an element holds is seen."""
+    """Visibility of an element's content."""
 
     dropped: bool = False
-    """It is no part of the paper: navigation, scripts and the like."""
+    """Not part of the paper: navigation, scripts and the like."""
     gone: str = ""
-    """Hidden for good: no element inside can show itself again."""
+    """Hidden for good: no descendant can show itself again."""
     unseen: str = ""
     white: bool = False
     tiny: bool = False
@@ -323,25 +321,25 @@ class Visibility:
 
     @property
     def how(self) -> str:
-        """How it is hidden; empty if it is seen."""
+        """The way it is hidden; empty if it is visible."""
         white = "white" if self.white and not self.shaded else ""
         return self.gone or self.unseen or white or ("tiny" if self.tiny else "")
 
 
 def visibility_of(tag: str, attributes: dict[str, str], above: Visibility) -> Visibility:
-    """The sight of an element within another. What says nothing of it is seen as that other is."""
+    """Return the visibility of an element inside another one, from which it inherits."""
     if above.dropped:
         return above
     if tag == "script" and attributes.get("type", "").startswith("math/tex"):
         return above
-    # what is dropped is no part of the paper; what is merely unseen is told as hidden text
+    # dropped content is not part of the paper; merely invisible content is reported as hidden text
     role = attributes.get("role", "")
     if tag in _DROPPED or (tag == "aside" and role not in _NOTES) or role in _DROPPED_ROLES:
         return NOT_PART
     classes = frozenset(attributes.get("class", "").split())
     if classes & _DROPPED_CLASSES:
         return NOT_PART
-    # what screen readers are spared is decoration, or is said again beside it
+    # content withheld from screen readers is decoration, or repeated elsewhere
     if attributes.get("aria-hidden", "").lower() == "true" and not classes & {"mwe-math-fallback-image-inline"}:
         return above if tag == "img" and "math" in attributes.get("class", "") else NOT_PART
     sight = above

@@ -1,1 +1,1 @@
-"""Reads LaTeX source, as TeX would and without running any of it."""
+"""Read LaTeX source as TeX would, without executing it."""

@@ -1,4 +1,4 @@
-"""The steps of algorithms: algorithmic, algpseudocode and algorithm2e, one step a line, blocks indented."""
+"""Render the steps of algorithms (algorithmic, algpseudocode, algorithm2e), one per line, with indented blocks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SILENT = ("SetAlgoLined", "LinesNumbered", "DontPrintSemicolon", "BlankLine", "
 
 
 def _new_line(walk: Walk) -> bool:
-    """Ends the step before. False outside of algorithms and within a note, where words are just words."""
+    """End the preceding step. Return False outside algorithms and within a note, where words are plain text."""
     if walk.flow.kind != "algorithm" or walk.captures:
         return False
     walk.flush()
@@ -43,7 +43,6 @@ def _on_step(walk: Walk, lexeme: str) -> None:
 
 
 def _open_body(walk: Walk) -> bool:
-    """Opens the braces in which algorithm2e has the steps of a block, if they follow."""
     if not walk.follows("{"):
         return False
     walk.flush()
@@ -61,7 +60,6 @@ def _open_body(walk: Walk) -> bool:
 
 
 def _one_line(walk: Walk) -> None:
-    """What follows in braces ends its line."""
     if walk.follows("{"):
         walk.at += 1
         walk.push("}", lambda _: _on_step(walk, ""))
@@ -97,7 +95,7 @@ def _on_open(before: str, behind: str, walk: Walk, lexeme: str) -> None:
 
 
 def _skip_note(walk: Walk) -> None:
-    """algorithm2e may have a comment in parentheses before the condition."""
+    """Skip a comment in parentheses before the condition, which algorithm2e allows."""
     text = walk.tokens[walk.at] if walk.at < len(walk.tokens) else ""
     if text.lstrip().startswith("(") and walk.tokens[walk.at + 1 : walk.at + 2] != []:
         end = next(
@@ -174,7 +172,6 @@ def _on_name(word: str, walk: Walk, lexeme: str) -> None:
 
 
 def _on_keyword(walk: Walk, lexeme: str) -> None:
-    """What \\SetKwInOut defined."""
     _new_line(walk)
 
     def close(name: str) -> None:
@@ -199,7 +196,6 @@ def _on_comment(walk: Walk, lexeme: str) -> None:
 
 
 def _both_spellings(table: Mapping[str, Act]) -> dict[str, Act]:
-    """The commands as algpseudocode and as algorithmic spell them."""
     return {f"\\{name}": act for name, act in table.items()} | {f"\\{name.upper()}": act for name, act in table.items()}
 
 

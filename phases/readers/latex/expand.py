@@ -1,4 +1,4 @@
-"""A paper's tokens in one row: its files taken in, its own macros replaced, its dead branches left out. Nothing is run."""
+"""Expand a paper into one token list: files included, own macros replaced, dead branches dropped. Nothing is executed."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _NO_CONDITIONALS = {"\\iff", "\\ifthenelse", "\\iftoggle", "\\ifbool", "\\ifblan
                     "\\ifstrequal", "\\ifdefstring", "\\ifnumcomp", "\\ifpackageloaded"}  # fmt: skip
 _SILENT_FILES = (".sty", ".cls", ".tikz", ".pgf", ".pdf_tex", ".eps_tex", ".pstex_t", ".def", ".cfg", ".clo", ".fd")
 _LONGEST_PACKAGE = 20_000
-"""Tokens; what is longer is no paper's own file of macros."""
+"""Tokens; a longer package is not the paper's own file of macros."""
 _KNOWN_PACKAGES = {
     "algorithm", "algorithmic", "algorithmicx", "algpseudocode", "algorithm2e", "natbib", "hyperref", "cleveref", "fancyhdr",
     "booktabs", "multirow", "subfigure", "subcaption", "caption", "url", "times", "amsmath",
 }  # fmt: skip
 _MOST_PARAMETERS = 9
 MOST_WORK = 1_500_000
-"""Tokens that macros and files may add; when they are used up, commands stay as they are and files are left out."""
+"""Tokens that macros and files may add; afterwards commands stay unexpanded and files are left out."""
 DEEPEST = 120
 
 
 def expand_sources(sources: Sources, protected: frozenset[str]) -> Stream:
-    """Reads a paper from its main file on. The tokens are in the `out` of what comes back, the macros beside them."""
+    """Expand a paper from its main file on. The result holds the tokens in `out`, and the macros."""
     stream = Stream(sources, protected)
     stream.push(sources.tokens(sources.main), sources.main)
     out = stream.out
@@ -46,7 +46,7 @@ def expand_sources(sources: Sources, protected: frozenset[str]) -> Stream:
 
 
 def _on_command(stream: Stream, lexeme: str) -> None:
-    # the paper's own macros come first: it may define again what TeX has
+    # the paper's own macros first: it may redefine what TeX has
     bare = lexeme.rstrip("*")
     macro = stream.macros.get(lexeme) or stream.macros.get(bare)
     if not macro and bare in stream.originals:
@@ -63,7 +63,6 @@ def _on_command(stream: Stream, lexeme: str) -> None:
 
 
 def _expand_macro(stream: Stream, macro: Macro, lexeme: str) -> None:
-    """Reads the arguments, puts them into the body, and lets that be read next."""
     if not stream.fits(0):
         stream.out.append(lexeme or " ")
         return
@@ -107,11 +106,11 @@ def _on_csname(stream: Stream, lexeme: str) -> None:
 
 
 def _ignore_command(stream: Stream, lexeme: str) -> None:
-    """A command that matters to TeX alone."""
+    """Skip a command that matters to TeX only."""
 
 
 def _on_choice(stream: Stream, lexeme: str) -> None:
-    """\\ifthenelse{test}{one}{other} with a switch, or with texts that are compared."""
+    """Handle \\ifthenelse{test}{one}{other} with a switch, or with a comparison of texts."""
     test = stream.argument()
     one, other = stream.argument(), stream.argument()
     words = "".join(test)
@@ -143,7 +142,7 @@ def _end_of_file(stream: Stream, lexeme: str) -> None:
 
 
 def _on_bibliography(stream: Stream, lexeme: str) -> None:
-    """Takes in the .bbl where it is one of \\bibitem; else the command stays, and the .bib files are asked later."""
+    """Include the .bbl if it consists of \\bibitem; else keep the command, and read the .bib files later."""
     path = stream.sources.bibliography()
     tokens = stream.sources.tokens(path) if path else []
     if path and "\\bibitem" in tokens and not stream.has_bibliography and stream.fits(len(tokens)):
@@ -167,7 +166,7 @@ def _on_input(stream: Stream, lexeme: str) -> None:
 
 
 def _on_package(stream: Stream, lexeme: str) -> None:
-    """Keeps the command, from which the packages are known later, and reads the macros of a package that comes with the paper."""
+    """Keep the command, which names packages, and read the macros of a package that comes with the paper."""
     option = stream.option() or []
     names = plain_of(stream.argument()) or " "
     stream.out += [lexeme, "[", *option, "]", "{", names, "}"]
@@ -179,12 +178,12 @@ def _on_package(stream: Stream, lexeme: str) -> None:
 
 
 def is_conditional(lexeme: str) -> bool:
-    """Whether a command opens a branch that \\fi closes."""
+    """Return whether a command opens a branch that \\fi closes."""
     return lexeme.startswith("\\if") and lexeme not in _NO_CONDITIONALS
 
 
 def on_conditional(stream: Stream, lexeme: str) -> None:
-    """Enters the branch that counts, and skips the other one."""
+    """Enter the branch that applies, and skip the other one."""
     if lexeme in stream.switches:
         holds = stream.switches[lexeme]
     elif lexeme == "\\ifx":
@@ -198,10 +197,9 @@ def on_conditional(stream: Stream, lexeme: str) -> None:
 
 
 def _is_same(stream: Stream, one: str, other: str) -> bool:
-    """Whether two commands mean the same, as far as is known; an undefined one is \\relax."""
     unknown = ("\\relax", "\\undefined", "\\@undefined")
     first, second = (stream.macros.get(word, "" if word in unknown else word) for word in (one, other))
-    # "is it defined?": only what the paper itself defined is
+    # "is it defined?": only by the paper itself
     if not first or not second:
         return not (one in stream.macros or other in stream.macros)
     return first == second
@@ -215,7 +213,7 @@ def _read_word(stream: Stream, *, named: bool = False) -> str:
 
 
 def read_command_name(stream: Stream, first: str = "") -> str:
-    """The command whose name stands before \\endcsname."""
+    """Read the command name before \\endcsname."""
     parts = [first] if first not in ("", "\\csname") else []
     while (part := stream.next()) not in (None, "\\endcsname") and len(parts) < 50:
         parts.append(part or "")
@@ -224,7 +222,7 @@ def read_command_name(stream: Stream, first: str = "") -> str:
 
 
 def _skip_branch(stream: Stream, *, to_the_end: bool = False) -> str:
-    """Reads on behind the \\else or \\fi of this branch and says which. Where none comes, nothing was skipped."""
+    """Skip to the \\else or \\fi of this branch and return which. Skip nothing if neither comes."""
     taken: list[str] = []
     depth = 0
     while stream.trusts_conditionals and (lexeme := stream.next()) is not None:
@@ -233,14 +231,13 @@ def _skip_branch(stream: Stream, *, to_the_end: bool = False) -> str:
         if lexeme[0] == "\\":
             depth += (is_conditional(lexeme) and lexeme not in stream.macros) - (lexeme == "\\fi")
         taken.append(lexeme)
-    # no \fi in the whole paper: from here on no branch is skipped, for half of the text would go with it
+    # no \fi in the whole paper: from here on skip no branch, or half of the text would go with it
     stream.trusts_conditionals = False
     stream.push(taken)
     return ""
 
 
 def _file_name(stream: Stream) -> str:
-    """The name behind \\input, in braces or up to a blank."""
     lexeme = stream.next()
     if lexeme == "{":
         return plain_of(stream.until("}"))
@@ -269,7 +266,6 @@ def _read_file(stream: Stream, directory: str, name: str) -> None:
 
 
 def _harvest_macros(stream: Stream, tokens: list[str]) -> None:
-    """Takes the definitions out of a package, and nothing else."""
     outer, stream.frames = stream.frames, [Frame(tokens)]
     depth = 0
     while (lexeme := stream.next()) is not None:
@@ -294,7 +290,7 @@ INCLUSIONS: dict[str, Callable[[Stream, str], None]] = {
 
 
 def compile_macro(body: list[str], parameters: tuple[tuple[str, ...] | None, ...]) -> Macro:
-    """A macro whose body is cut at `#1`; `##` is one sign."""
+    """Return a macro with its body split at `#1`; `##` is a literal sign."""
     pieces: list[str | int] = []
     index = 0
     while index < len(body):
@@ -319,7 +315,7 @@ def _read_name(stream: Stream) -> str:
 
 
 def _define_macro(stream: Stream, name: str, macro: Macro) -> None:
-    # commands with an @ are TeX's own machinery: what they would build is no text of the paper
+    # commands with an @ are TeX internals: they build no text
     internal = any(isinstance(piece, str) and piece[0] == "\\" and "@" in piece for piece in macro.body)
     if len(name) > 1 and name not in stream.protected and not internal:
         stream.macros[name] = macro
@@ -327,7 +323,6 @@ def _define_macro(stream: Stream, name: str, macro: Macro) -> None:
 
 
 def _read_signature(stream: Stream) -> tuple[tuple[str, ...] | None, ...]:
-    """The parameters that [2][default] announces."""
     number = plain_of(stream.option() or [])
     count = min(int(number), _MOST_PARAMETERS) if number.isdecimal() and number.isascii() else 0
     default = stream.option() if count else None
@@ -345,7 +340,7 @@ def _new_command(stream: Stream, lexeme: str) -> None:
 
 
 def _document_command(stream: Stream, lexeme: str) -> None:
-    """\\NewDocumentCommand{\\x}{m o O{default}}{body}: parameters of these three kinds and stars."""
+    """Handle \\NewDocumentCommand{\\x}{m o O{default}}{body}, with these kinds of parameters and stars."""
     name = _read_name(stream)
     kinds = stream.argument()
     body = stream.argument()
@@ -364,7 +359,7 @@ def _document_command(stream: Stream, lexeme: str) -> None:
 
 
 def _on_def(stream: Stream, lexeme: str) -> None:
-    """\\def\\x#1#2{body}. A command with other text between its parameters is left alone."""
+    """Handle \\def\\x#1#2{body}. A command with other text between its parameters stays unexpanded."""
     name = stream.next() or ""
     pattern: list[str] = []
     while (part := stream.next()) not in (None, "{") and len(pattern) < 4 * _MOST_PARAMETERS:
@@ -386,7 +381,7 @@ def _on_let(stream: Stream, lexeme: str) -> None:
     if name[:1] != "\\" or not target or name in stream.protected:
         return
     if target[0] == "\\" and target not in stream.macros:
-        # what the target means now, whatever the paper makes of that name later
+        # the present meaning of the target, whatever its name means later
         stream.macros.pop(name, None)
         stream.originals[name] = stream.originals.get(target, target)
     else:
@@ -406,8 +401,8 @@ def _on_paired_delimiter(stream: Stream, lexeme: str) -> None:
 
 
 def _on_keyword(stream: Stream, lexeme: str) -> None:
-    """\\SetKwInOut{Input}{Input} and its like, with which algorithms get words of their own."""
-    # \KwNamed is a command of our own, which the walk over the tokens knows
+    """Handle \\SetKwInOut{Input}{Input} and the like, which define keywords of algorithms."""
+    # \KwNamed is our own command, handled in algorithms.py
     name = f"\\{plain_of(stream.argument())}"
     text = stream.argument()
     if lexeme in ("\\SetKwInOut", "\\SetKwInput"):
@@ -436,7 +431,6 @@ def _new_if(stream: Stream, lexeme: str) -> None:
 
 
 def _on_toggle(stream: Stream, lexeme: str) -> None:
-    """Sets a switch, be it one of \\newif or one of \\newtoggle."""
     stream.switches["".join(stream.argument())] = lexeme == "\\toggletrue"
 
 
@@ -466,13 +460,13 @@ _COMMANDS: dict[str, Callable[[Stream, str], None]] = {
 
 @dataclass(frozen=True)
 class Macro:
-    """What a command stands for. A parameter is None, or the default of one in brackets; `#1` in the body is 1."""
+    """Definition of a command. A parameter is None, or the default of an optional one; `#1` in the body is 1."""
 
     parameters: tuple[tuple[str, ...] | None, ...]
     body: tuple[str | int, ...]
 
     def fill(self, arguments: list[list[str]]) -> list[str]:
-        """The body with the arguments in their places."""
+        """Return the body with the arguments in place."""
         tokens: list[str] = []
         for piece in self.body:
             if isinstance(piece, str):
@@ -483,7 +477,7 @@ class Macro:
 
 
 class Frame:
-    """Tokens that are being read, and how far; `file` is the one that they come from."""
+    """Tokens being read, with the position and the file they come from."""
 
     __slots__ = ("at", "file", "tokens")
 
@@ -492,15 +486,15 @@ class Frame:
 
 
 class Stream:
-    """What is read, what is known so far, and in `out` what has been made of it."""
+    """Input stack, macros known so far, and the expanded tokens in `out`."""
 
     def __init__(self, sources: Sources, protected: frozenset[str]) -> None:
         self.sources = sources
         self.protected = protected
-        """Commands and environments that a paper cannot redefine: the reader knows them itself."""
+        """Commands and environments that the reader implements, and a paper cannot redefine."""
         self.macros: dict[str, Macro] = {}
         self.originals: dict[str, str] = {}
-        """Names that \\let gave to commands of TeX and LaTeX, and those commands."""
+        """Names given by \\let to commands of TeX and LaTeX, and those commands."""
         self.environments: dict[str, tuple[Macro, list[str]]] = {}
         self.switches: dict[str, bool] = {}
         self.out: list[str] = []
@@ -512,7 +506,7 @@ class Stream:
         self.has_bibliography = False
 
     def next(self) -> str | None:
-        """The next token, wherever it comes from; None at the end."""
+        """Return the next token, wherever it comes from; None at the end."""
         while self.frames:
             frame = self.frames[-1]
             if frame.at < len(frame.tokens):
@@ -522,12 +516,12 @@ class Stream:
         return None
 
     def push(self, tokens: list[str], file: str = "") -> None:
-        """Lets these tokens be read next."""
+        """Read these tokens next."""
         if tokens:
             self.frames.append(Frame(tokens, file))
 
     def argument(self) -> list[str]:
-        """The next argument: what stands in braces, else one token or one character."""
+        """Read the next argument: the content of braces, else one token or one character."""
         lexeme = self.next()
         while lexeme is not None and lexeme.isspace() and lexeme != PARAGRAPH:
             lexeme = self.next()
@@ -542,7 +536,7 @@ class Stream:
         return [text or lexeme]
 
     def option(self) -> list[str] | None:
-        """What stands in brackets, if they come next."""
+        """Read the content of brackets, if they come next."""
         lexeme = self.next()
         if lexeme == "[" and self.work > 0:
             return self.until("]")
@@ -550,7 +544,7 @@ class Stream:
         return None
 
     def until(self, end: str) -> list[str]:
-        """The tokens before a closing brace or bracket; what an open bracket holds is given back, it was a character."""
+        """Read up to a closing brace or bracket; the content of an unclosed bracket is pushed back, since it was a character."""
         taken: list[str] = []
         depth = 0
         while (lexeme := self.next()) is not None:
@@ -566,6 +560,6 @@ class Stream:
         return taken
 
     def fits(self, count: int) -> bool:
-        """Whether so many tokens may still be added; they are counted as added."""
+        """Return whether so many tokens may still be added, and count them as added."""
         self.work -= count + 1
         return self.work > 0 and len(self.frames) < DEEPEST

@@ -1,4 +1,4 @@
-"""Figures, tables and algorithms with their captions, which stand apart from the text, and the cells of tables."""
+"""Read figures, tables and algorithms with their captions, apart from the text, and the cells of tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _KINDS = {
 }  # fmt: skip
 _MEASURED = {"wrapfigure": 2, "wraptable": 2, "floatingfigure": 1}
 _DEEPEST = 3
-"""How many floats may stand in one another."""
+"""Nesting depth of floats."""
 _PARTS = ("subfigure", "subtable", "subfloat", "subcaptionblock")
 _ARGUMENTS = {"tabular": 1, "tabular*": 2, "tabularx": 2, "tabulary": 2, "longtable": 1, "tabu": 1, "tblr": 1, "longtblr": 1,
               "NiceTabular": 1, "supertabular": 1, "xltabular": 2, "NiceTabular*": 2, "longtabu": 1, "tabularx*": 2}  # fmt: skip
@@ -37,7 +37,7 @@ _WIDEST_SPAN = 50
 def _on_float(walk: Walk, name: str) -> None:
     base = name.rstrip("*")
     walk.skip(_MEASURED.get(base, 0))
-    # floats in floats are found in broken papers alone, and each level copies its blocks
+    # floats nest only in broken papers, and each level copies its blocks
     if walk.floats < _DEEPEST:
         _stand_apart(walk, name, _KINDS[base])
     else:
@@ -45,7 +45,6 @@ def _on_float(walk: Walk, name: str) -> None:
 
 
 def _stand_apart(walk: Walk, name: str, counter: str) -> None:
-    """Opens a flow of its own; when it ends, its blocks wait for the end of the paragraph around it."""
     flow = BlockFlow("algorithm" if counter in ("algorithm", "steps") else "text", counter)
 
     def close(_: str) -> None:
@@ -62,7 +61,6 @@ def _stand_apart(walk: Walk, name: str, counter: str) -> None:
 
 
 def _on_algorithmic(walk: Walk, name: str) -> None:
-    """The steps of an algorithm, within a float that counts it or alone."""
     walk.option()
     if walk.flow.kind == "algorithm" or walk.floats >= _DEEPEST:
         walk.push(name)
@@ -76,7 +74,7 @@ def _step_blocks(flow: BlockFlow) -> list[Block]:
 
 
 def _captions_first(blocks: list[Block]) -> list[Block]:
-    """Each caption above what it belongs to, wherever the source has it."""
+    """Move each caption above its float, wherever the source has it."""
     captions = [index for index, (kind, _) in enumerate(blocks) if kind == "caption"]
     if len(captions) == 1:
         order = {"caption": 0, "part": 1}
@@ -95,7 +93,6 @@ def _captions_first(blocks: list[Block]) -> list[Block]:
 
 
 def _on_part(walk: Walk, name: str) -> None:
-    """A part of a float, with a caption that bears a letter."""
     walk.skip(0)
     walk.raw()
     walk.push(name)
@@ -104,10 +101,6 @@ def _on_part(walk: Walk, name: str) -> None:
 def _on_caption(walk: Walk, lexeme: str) -> None:
     walk.skip(0)
     _set_caption(walk, "table" if walk.grids and not walk.flow.counter else walk.flow.counter or "figure", lexeme)
-
-
-def _caption_of(walk: Walk, lexeme: str) -> None:
-    _set_caption(walk, _KINDS.get(walk.word(), "figure"), lexeme)
 
 
 def _set_caption(walk: Walk, counter: str, lexeme: str) -> None:
@@ -147,13 +140,8 @@ def _caption_part(walk: Walk, *, bracket: bool) -> None:
 
 
 def _part_command(walk: Walk, lexeme: str) -> None:
-    """\\subfloat[caption]{…}: what it holds is an ordinary group."""
     if walk.follows("["):
         _caption_part(walk, bracket=True)
-
-
-def _on_subcaption(walk: Walk, lexeme: str) -> None:
-    _caption_part(walk, bracket=False)
 
 
 def _on_table(walk: Walk, name: str) -> None:
@@ -204,7 +192,6 @@ def _line_end(walk: Walk, lexeme: str) -> None:
 
 
 def _on_multicolumn(walk: Walk, lexeme: str) -> None:
-    """\\multicolumn{2}{c}{text}: the text stands in the first of its columns."""
     count = plain_of(walk.raw())
     walk.raw()
     frame = walk.frames[-1] if walk.frames else None
@@ -212,13 +199,7 @@ def _on_multicolumn(walk: Walk, lexeme: str) -> None:
         frame.span = min(max(1, int(count[:4])), _WIDEST_SPAN)
 
 
-def _on_makecell(walk: Walk, lexeme: str) -> None:
-    """\\makecell[l]{one \\\\ two}: its lines are one cell."""
-    walk.skip(0)
-
-
 def _on_rule(walk: Walk, lexeme: str) -> None:
-    """\\cmidrule(lr){2-3}, \\midrule[1pt]: lines that are drawn."""
     text = walk.tokens[walk.at] if walk.at < len(walk.tokens) else ""
     if lexeme == "\\cmidrule" and walk.option() is None and text.lstrip().startswith("(") and ")" in text:
         walk.tokens[walk.at] = text.partition(")")[2] or " "
@@ -254,8 +235,8 @@ def _table_line(row: list[str]) -> str:
 FLOATS: dict[str, Act] = {
     **dict.fromkeys(("\\subfigure", "\\subfloat", "\\subtable"), _part_command),
     **dict.fromkeys(("\\caption", "\\tabcaption", "\\figcaption"), _on_caption),
-    **dict.fromkeys(("\\subcaption", "\\subcaptionbox"), _on_subcaption),
-    "\\captionof": _caption_of,
+    **dict.fromkeys(("\\subcaption", "\\subcaptionbox"), lambda walk, _: _caption_part(walk, bracket=False)),
+    "\\captionof": lambda walk, lexeme: _set_caption(walk, _KINDS.get(walk.word(), "figure"), lexeme),
 }
 FLOAT_ENVIRONMENTS: dict[str, Act] = {
     **{name + star: _on_float for name in _KINDS for star in ("", "*")},
@@ -263,7 +244,7 @@ FLOAT_ENVIRONMENTS: dict[str, Act] = {
     **dict.fromkeys(("algorithmic", "algorithmicx", "algpseudocode", "pseudocode"), _on_algorithmic),
 }
 TABLES: dict[str, Act] = {
-    **dict.fromkeys(("\\makecell", "\\shortstack", "\\thead", "\\specialcell"), _on_makecell),
+    **dict.fromkeys(("\\makecell", "\\shortstack", "\\thead", "\\specialcell"), lambda walk, _: walk.skip(0)),
     **dict.fromkeys(("\\cmidrule", "\\cline", "\\cdashline", "\\hdashline", "\\Xhline", "\\specialrule"), _on_rule),
     **dict.fromkeys(("\\toprule", "\\midrule", "\\bottomrule", "\\addlinespace", "\\hline"), _on_rule),
     "&": _on_cell,

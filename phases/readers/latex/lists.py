@@ -1,4 +1,4 @@
-"""Environments: lists, theorems, those that only group their content, and those whose content is no text."""
+"""Read environments: lists, theorems, transparent groups, and content without text."""
 
 from __future__ import annotations
 
@@ -64,7 +64,6 @@ def _on_item(walk: Walk, lexeme: str) -> None:
 
 
 def _new_theorem(walk: Walk, lexeme: str) -> None:
-    """\\newtheorem{lemma}[theorem]{Lemma}: a name, whose counter it shares, and what is printed."""
     name = walk.word()
     shared = "".join(walk.option() or [])
     title = walk.word()
@@ -79,7 +78,7 @@ def _new_theorem(walk: Walk, lexeme: str) -> None:
 
 
 def on_theorem(walk: Walk, name: str) -> None:
-    """A theorem, lemma and the like: its paragraph begins with its name and number in bold."""
+    """Open a theorem, lemma and the like: its paragraph begins with name and number in bold."""
     title, counter = walk.known.theorems.get(name, (name.rstrip("*").capitalize(), "" if name.endswith("*") else name))
     _open_theorem(walk, name, title, counter)
 
@@ -125,7 +124,6 @@ def _on_begin(walk: Walk, lexeme: str) -> None:
 
 
 def _on_transparent(walk: Walk, name: str) -> None:
-    """An environment that only sets its text elsewhere."""
     walk.skip(_ARGUMENTS.get(name, 0))
     inline = name in _INLINE or walk.captures or walk.flow.kind == "algorithm" or walk.flow.prefix
     if inline:
@@ -139,7 +137,6 @@ def _on_end(walk: Walk, lexeme: str) -> None:
 
 
 def _on_ignored(walk: Walk, name: str) -> None:
-    """A drawing, or metadata."""
     walk.environment(name)
 
 

@@ -1,4 +1,4 @@
-"""References and citations: marks while the paper is walked over, words when all labels are known."""
+"""Mark references and citations during the walk, and resolve the marks when all labels are known."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WORDS = {"subsection": "section", "subsubsection": "section", "chapter": "chapt
 
 @dataclass(frozen=True)
 class Label:
-    """How a reference is cited: by author and year, or by a number."""
+    """Citation label of a reference: author and year, or a number."""
 
     author: str = ""
     year: str = ""
@@ -32,7 +32,7 @@ class Label:
 
 
 def build_mark(walk: Walk, command: str, keys: str, before: str = "", behind: str = "") -> str:
-    """A mark that stands for a reference or a citation until `resolved`."""
+    """Return a mark for a reference or a citation, which `resolve_marks` replaces."""
     names = tuple(key.strip() for key in keys.split(",")[:_MOST_KEYS] if key.strip())
     if command in _CITATIONS or command == "\\nocite":
         walk.known.cited.update(dict.fromkeys(names))
@@ -61,7 +61,7 @@ LABELS: dict[str, Act] = {**MARKS, "\\label": _on_label}
 
 
 def resolve_marks(text: str, known: Known, labels: Mapping[str, Label], *, numeric: bool, textual: bool) -> str:
-    """The text with numbers and authors in place of marks. `textual`: a plain \\cite names the author in the sentence."""
+    """Replace marks by numbers and authors. `textual`: a plain \\cite names the author in the sentence."""
 
     def word(match: re.Match[str]) -> str:
         index = int(match.group(1))
@@ -77,7 +77,7 @@ def resolve_marks(text: str, known: Known, labels: Mapping[str, Label], *, numer
 
 
 def without_marks(text: str) -> str:
-    """The text without what stands for something else, where nothing resolves it."""
+    """Remove unresolved marks from a text."""
     return _ANY_MARK.sub("", text)
 
 

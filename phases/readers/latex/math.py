@@ -1,4 +1,4 @@
-"""Mathematics: kept as LaTeX, with the numbers that it is printed with."""
+"""Read mathematics: kept as LaTeX, with the numbers as printed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _on_dollar(walk: Walk, lexeme: str) -> None:
 
 
 def _read_until(walk: Walk, end: str) -> list[str]:
-    """The tokens before this sign, which no brace hides; a paragraph never ends within mathematics."""
+    """Read the tokens before a sign outside braces; a paragraph never ends within mathematics."""
     start, depth = walk.at, 0
     while walk.at < len(walk.tokens):
         lexeme = walk.tokens[walk.at]
@@ -42,7 +42,7 @@ def _read_until(walk: Walk, end: str) -> list[str]:
 
 
 def _render_tokens(walk: Walk, tokens: list[str], number: str, kind: str = "equation") -> str:
-    """Tokens as LaTeX of one line; labels are noted with the number, references become marks."""
+    """Render tokens as LaTeX on one line; labels are recorded with the number, references become marks."""
     kept: list[str] = []
     skip_to = 0
     for index, lexeme in enumerate(tokens):
@@ -83,21 +83,7 @@ def _write_display(walk: Walk, text: str) -> None:
         walk.block("equation", f"$$ {text} $$")
 
 
-def _on_parenthesis(walk: Walk, lexeme: str) -> None:
-    _write_inline(walk, _render_tokens(walk, _read_until(walk, "\\)"), ""))
-
-
-def _on_bracket(walk: Walk, lexeme: str) -> None:
-    _write_display(walk, _render_tokens(walk, _read_until(walk, "\\]"), ""))
-
-
-def _in_text(walk: Walk, lexeme: str) -> None:
-    """\\ensuremath outside mathematics."""
-    _write_inline(walk, _render_tokens(walk, walk.raw(), ""))
-
-
 def _on_equation(walk: Walk, name: str) -> None:
-    """An environment of mathematics: one block, with a number for each line that is printed with one."""
     base = name.rstrip("*")
     tokens = walk.environment(name)
     if tokens is None:
@@ -128,7 +114,7 @@ def _on_equation(walk: Walk, name: str) -> None:
 
 
 def _split_rows(tokens: list[str]) -> list[list[str]]:
-    """The lines of an aligned formula; what stands in braces or in an inner environment is not cut."""
+    """Split an aligned formula into lines, but not inside braces or inner environments."""
     rows: list[list[str]] = [[]]
     depth = 0
     for lexeme in tokens:
@@ -145,7 +131,6 @@ def _has_content(row: list[str]) -> bool:
 
 
 def _number_of_row(walk: Walk, row: list[str], *, counted: bool) -> str:
-    """The number of a line: its \\tag, else the next one."""
     if "\\tag" in row:
         index = row.index("\\tag")
         return plain_of(row[index + 1 : row.index("}", index)]) if "}" in row[index:] else ""
@@ -154,7 +139,12 @@ def _number_of_row(walk: Walk, row: list[str], *, counted: bool) -> str:
     return walk.known.counters.step("equation")
 
 
-MATH: dict[str, Act] = {"$": _on_dollar, "\\(": _on_parenthesis, "\\[": _on_bracket, "\\ensuremath": _in_text}
+MATH: dict[str, Act] = {
+    "$": _on_dollar,
+    "\\(": lambda walk, _: _write_inline(walk, _render_tokens(walk, _read_until(walk, "\\)"), "")),
+    "\\[": lambda walk, _: _write_display(walk, _render_tokens(walk, _read_until(walk, "\\]"), "")),
+    "\\ensuremath": lambda walk, _: _write_inline(walk, _render_tokens(walk, walk.raw(), "")),
+}
 MATH_ENVIRONMENTS: dict[str, Act] = {
     name + star: _on_equation
     for name in (*_ALIGNED, *_SINGLE, "displaymath", "math")

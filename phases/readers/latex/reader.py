@@ -1,4 +1,4 @@
-"""Reads a paper from its LaTeX source: exact structure, numbers as printed, and nothing is ever run."""
+"""Read a paper from its LaTeX source, with exact structure and numbers as printed, without executing anything."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _AUTHOR_AND_YEAR = (
     "natbib", "icml", "iclr", "neurips", "nips", "acl", "emnlp", "naacl", "colm", "aistats", "tmlr", "apacite",
     "jmlr",
 )  # fmt: skip
-"""How packages are called that cite by author and year, where no option says otherwise."""
+"""Packages that cite by author and year, unless an option says otherwise."""
 _MOST_HIDDEN = 200
 _FEWEST_LETTERS = 40
 Inline = Callable[[list[str]], str]
@@ -74,8 +74,8 @@ _MOST_AUTHORS, _MOST_TITLES = 500, 20
 
 
 def read_latex(files: Mapping[str, bytes]) -> Reading:
-    """The paper in some files, which are named as they name each other; raises Unreadable where there is none."""
-    # decision 33: our own reader, because the structure of LaTeX is exact and pandoc is not everywhere
+    """Read the paper in these files, whose names refer to each other. Raises Unreadable if there is none."""
+    # decision 33: an own reader, because LaTeX structure is exact and pandoc is not everywhere
     sources = Sources(files)
     stream = expand_sources(sources, PROTECTED)
     known = Known(code=sources.code)
@@ -90,19 +90,18 @@ def read_latex(files: Mapping[str, bytes]) -> Reading:
     authors = authors_of(stream.out, inline)
     text = _compose_page(blocks, known, sources, find_packages(stream.out), title, authors)
     if sum(map(str.isalpha, text)) < _FEWEST_LETTERS:
-        raise Unreadable(BROKEN, "its LaTeX source holds no text")
+        raise Unreadable(BROKEN, "its LaTeX source has no text")
     links = tuple(Link(url, 1, without_marks(words)) for url, words in dict.fromkeys(known.links) if url)
     hidden = tuple(Hidden(words, 1, "white") for words in sources.white[:_MOST_HIDDEN])
     return Reading(OK, READER, (text,), title, authors, links, hidden)
 
 
 def read_latex_input(source: InputFile) -> Reading:
-    """The reading of a directory of LaTeX source (InputKind.reader)."""
+    """Read a directory of LaTeX source (InputKind.reader)."""
     return read_latex(source.files())
 
 
 def _split_preamble(tokens: list[str]) -> tuple[list[str], list[str]]:
-    """What stands before \\begin{document}, and the rest; all is body where that is missing."""
     for index, lexeme in enumerate(tokens):
         if lexeme == "\\begin" and tokens[index + 2 : index + 3] == ["document"]:
             return tokens[:index], tokens[index + 4 :]
@@ -110,7 +109,6 @@ def _split_preamble(tokens: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _learn_preamble(preamble: list[str], known: Known) -> None:
-    """The counters and theorems that a preamble sets up."""
     walk = Walk(preamble, Rules(_PREAMBLE, {}), known)
     while walk.at < len(preamble):
         lexeme = preamble[walk.at]
@@ -120,7 +118,6 @@ def _learn_preamble(preamble: list[str], known: Known) -> None:
 
 
 def _early_abstract(preamble: list[str]) -> list[str]:
-    """Some templates want the abstract before the document."""
     if "\\abstract" in preamble:
         start = preamble.index("\\abstract")
         walk = Walk(preamble[start + 1 :], RULES, Known())
@@ -134,7 +131,6 @@ def _early_abstract(preamble: list[str]) -> list[str]:
 
 
 def _render_inline(code: Sequence[str], tokens: list[str] | str) -> str:
-    """A piece of the paper as one line without marks, such as its title."""
     given = tokenise(" ".join(tokens.split())) if isinstance(tokens, str) else list(tokens)
     walk = Walk(given, RULES, Known(code=code))
     walk.plain = True
@@ -143,7 +139,7 @@ def _render_inline(code: Sequence[str], tokens: list[str] | str) -> str:
 
 
 def _title_in_macros(stream: Stream, inline: partial[str]) -> str | None:
-    """A title that a template hides in a command of its own, such as \\paperTitle."""
+    """Return a title that a template keeps in a command of its own, such as \\paperTitle."""
     for name, macro in stream.macros.items():
         if name.lower().endswith("title") and not macro.parameters and len(macro.body) < 200:
             found = inline(macro.fill([])).strip()
@@ -160,7 +156,7 @@ def _compose_page(
     title: str | None,
     authors: tuple[str, ...],
 ) -> str:
-    """The whole text: title, authors, blocks, with the references in their place and all marks resolved."""
+    """Compose the text: title, authors, blocks, references in place, and all marks resolved."""
     numeric = _cites_by_number(used)
     labels = labels_of(known)
     if not known.entries:
@@ -184,7 +180,7 @@ def _compose_page(
 
 
 def _cites_by_number(used: Mapping[str, str]) -> bool:
-    """Whether references are cited as [12]: what options, class or packages say."""
+    """Return whether references are cited as [12], according to options, class or packages."""
     options = (
         used.get("natbib", "")
         + used.get("setcitestyle", "")
@@ -198,7 +194,6 @@ def _cites_by_number(used: Mapping[str, str]) -> bool:
 
 
 def _from_files(known: Known, sources: Sources, used: Mapping[str, str], *, numeric: bool) -> dict[str, Label]:
-    """The labels of what is cited, from the .bib files that the paper names."""
     paths = [sources.find(name.strip(), suffixes=(".bib", "")) for name in known.bibliographies]
     entries = bib_entries(sources.text(path) for path in dict.fromkeys(paths) if path)
     written = sources.bibliography()
@@ -209,7 +204,7 @@ def _from_files(known: Known, sources: Sources, used: Mapping[str, str], *, nume
 
 
 def title_of(tokens: list[str], inline: Inline) -> str | None:
-    """The title: what its command holds, wherever it stands."""
+    """Return the title, wherever its command is."""
     ends = match_pairs(tokens)
     places = [index for index, lexeme in enumerate(tokens) if lexeme.rstrip("*") in _TITLES]
     places.sort(key=lambda index: (_TITLES.index(tokens[index].rstrip("*")), index))
@@ -221,7 +216,7 @@ def title_of(tokens: list[str], inline: Inline) -> str | None:
 
 
 def authors_of(tokens: list[str], inline: Inline) -> tuple[str, ...]:
-    """The names of the authors, as far as they can be separated from their addresses."""
+    """Return the names of the authors, as far as they can be separated from their addresses."""
     ends = match_pairs(tokens)
     authors: dict[str, None] = {}
     for index, lexeme in enumerate(tokens):
@@ -247,7 +242,7 @@ def _read_argument(tokens: list[str], ends: list[int], at: int) -> list[str]:
 
 
 def _author_chunks(tokens: list[str]) -> list[list[list[str]]]:
-    """The tokens of each author (or of some), as lines, without notes and formulas."""
+    """Yield the tokens of each author (or of several) as lines, without notes and formulas."""
     ends = match_pairs(tokens)
     chunks: list[list[list[str]]] = [[[]]]
     index, math = 0, False
@@ -287,9 +282,9 @@ def _is_name(text: str) -> bool:
 
 
 def find_packages(tokens: list[str]) -> dict[str, str]:
-    """The packages and the class of a paper, each with its options."""
+    """Yield the packages and the class of a paper with their options."""
     ends = match_pairs(tokens)
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for index, lexeme in enumerate(tokens):
         if lexeme not in _PACKAGES:
             continue
@@ -304,5 +299,5 @@ def find_packages(tokens: list[str]) -> dict[str, str]:
         elif lexeme in ("\\bibliographystyle", "\\setcitestyle"):
             option, names = names, lexeme[1:]
         for name in names.split(","):
-            found[name.strip()] = f"{found.get(name.strip(), '')},{option}"
-    return found
+            result[name.strip()] = f"{result.get(name.strip(), '')},{option}"
+    return result

@@ -1,4 +1,4 @@
-"""The list of references: from \\bibitem commands, else from the .bib files (or biblatex's .bbl) of what is cited."""
+"""Read the list of references from \\bibitem commands, else from the .bib files (or biblatex's .bbl)."""
 
 from __future__ import annotations
 
@@ -61,7 +61,6 @@ def _set_heading(walk: Walk) -> None:
 
 
 def _on_bibitem(walk: Walk, lexeme: str) -> None:
-    """\\bibitem[label]{key}: the text follows."""
     if walk.flow.kind != "references":
         walk.option()
         walk.raw()
@@ -79,7 +78,6 @@ def _on_bibitem(walk: Walk, lexeme: str) -> None:
 
 
 def _ask_files(walk: Walk, lexeme: str) -> None:
-    """\\bibliography{a,b} without a .bbl."""
     if lexeme == "\\printbibliography":
         walk.option()
     else:
@@ -95,7 +93,7 @@ def _name_file(walk: Walk, lexeme: str) -> None:
 
 
 def label_of(label: str, number: str) -> Label:
-    """How \\bibitem[Author et al.(2017)Author, Other]{key} is cited; a plain one by its number."""
+    """Return the label of \\bibitem[Author et al.(2017)Author, Other]{key}, or the number of a plain one."""
     author, opened, rest = label.partition("(")
     year = rest.partition(")")[0]
     if not (opened and _YEAR.search(year)):
@@ -106,14 +104,14 @@ def label_of(label: str, number: str) -> Label:
 
 
 def labels_of(known: Known) -> dict[str, Label]:
-    """The labels of all references in the paper's own list."""
+    """Return the labels of all references in the paper's own list."""
     return {key: label_of(label, str(count)) for count, (key, label, _) in enumerate(known.entries, 1)}
 
 
 def label_entries(
     entries: dict[str, BibEntry], known: Known, style: str, inline: Inline, *, numeric: bool
 ) -> dict[str, Label]:
-    """Puts the references that are cited into `known`, in the order of the style, and gives their labels."""
+    """Add the cited references to `known` in the order of the style, and return their labels."""
     wanted = list(entries) if "*" in known.cited else [key for key in known.cited if key in entries]
     people = {key: [inline(person) for person in person_names(entries[key].fields.get("author", ""))] for key in wanted}
     if not (numeric and _IN_ORDER_OF_CITATION.search(style)):
@@ -134,7 +132,7 @@ def _year_of(entry: BibEntry) -> str:
 
 
 def reference_blocks(known: Known, labels: dict[str, Label], *, numeric: bool) -> list[Block]:
-    """A paragraph for each reference, after its label where it has one."""
+    """Return a paragraph for each reference, after its label if it has one."""
     blocks = []
     for key, _, text in known.entries:
         label = labels.get(key, Label())
@@ -146,7 +144,7 @@ def reference_blocks(known: Known, labels: dict[str, Label], *, numeric: bool) -
 
 @dataclass(frozen=True)
 class BibEntry:
-    """One reference: its key, and its fields as LaTeX, by names in small letters."""
+    """A reference: its key, and its LaTeX fields by lower-case names."""
 
     key: str
     kind: str
@@ -154,7 +152,7 @@ class BibEntry:
 
 
 def bib_entries(texts: Iterable[str]) -> dict[str, BibEntry]:
-    """The entries of some .bib files by key; the first of a key counts."""
+    """Parse .bib files into entries by key; the first entry of a key counts."""
     entries: dict[str, BibEntry] = {}
     strings = dict(_MONTHS)
     for text in texts:
@@ -181,7 +179,6 @@ def _parse_fields(body: str, strings: dict[str, str]) -> dict[str, str]:
 
 
 def _parse_value(body: str, position: int, strings: dict[str, str]) -> tuple[str, int]:
-    """A value of pieces joined by `#`, and where it ends."""
     parts: list[str] = []
     while position < len(body):
         opener = body[position]
@@ -203,8 +200,8 @@ def _parse_value(body: str, position: int, strings: dict[str, str]) -> tuple[str
 
 
 def find_closing(body: str, position: int) -> int:
-    """Where the brace or quote at `position` is closed; the end of the text where it is not."""
-    # counted by hand: the braces of hostile files nest deeper than a pattern or a recursion goes
+    """Return the position that closes the brace or quote at `position`; the end of the text if nothing does."""
+    # counted by hand: braces in hostile files nest deeper than patterns or recursion can go
     quoted = body[position] == '"'
     depth = 0
     at = position + quoted
@@ -224,7 +221,7 @@ def find_closing(body: str, position: int) -> int:
 
 
 def person_names(field: str) -> list[str]:
-    """The persons in an author field, first name first."""
+    """Return the persons of an author field, first name first."""
     persons = []
     for person in re.split(r"\s+and\s+", _strip_braces(field)):
         last, comma, first = person.partition(",")
@@ -236,21 +233,20 @@ def person_names(field: str) -> list[str]:
 
 
 def surname_of(person: str) -> str:
-    """The last name, with the small words that belong to it."""
+    """Return the last name with its particles."""
     words = person.split()
     start = next((index for index, word in enumerate(words[:-1]) if index and word[:1].islower()), len(words) - 1)
     return " ".join(words[max(0, start) :])
 
 
 def _strip_braces(field: str) -> str:
-    """A name field; in braces as a whole it is one name and is not split."""
     if field.startswith("{") and field.endswith("}") and " and " in field:
         return field[1:-1].replace(" and ", " & ")
     return field
 
 
 def format_entry(entry: BibEntry) -> str:
-    """The reference as LaTeX text: authors, title, venue, year."""
+    """Return a reference as LaTeX text: authors, title, venue, year."""
     fields = entry.fields
     persons = person_names(fields.get("author") or fields.get("editor") or "")
     persons = ["et al." if person == "others" else person for person in persons]
@@ -270,7 +266,7 @@ def format_entry(entry: BibEntry) -> str:
 
 
 def biblatex_entries(text: str) -> dict[str, BibEntry]:
-    """The entries of a .bbl by key, in its order."""
+    """Parse the entries of a biblatex .bbl by key, in order."""
     starts = list(_ENTRY.finditer(text))[:MOST_ENTRIES]
     ends = [*(match.start() for match in starts[1:]), len(text)]
     entries: dict[str, BibEntry] = {}
@@ -298,7 +294,6 @@ def _read_braced(body: str, position: int) -> str:
 
 
 def _biblatex_people(body: str) -> str:
-    """The authors, each as `Last, First`."""
     match = _NAMES.search(body)
     if not match:
         return ""

@@ -1,4 +1,4 @@
-"""Headings and their numbers, the abstract, and the other parts that a paper names."""
+"""Read headings and their numbers, the abstract, and other named parts of a paper."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PARTS = (
 
 
 def set_heading(walk: Walk, level: str, text: str, number: str = "") -> None:
-    """Ends what is open and sets a heading."""
+    """Close what is open and add a heading."""
     words = one_line(text)
     walk.end_section()
     depth = LEVELS.index(level) - 1 + ("chapter" in walk.known.counters.within.values())
@@ -27,7 +27,7 @@ def set_heading(walk: Walk, level: str, text: str, number: str = "") -> None:
 def _on_section(walk: Walk, lexeme: str) -> None:
     level = lexeme.strip("\\*")
     while walk.frames and (walk.captures or walk.flow.counter):
-        # A heading stands in no note and no float, so where one seems to, the paper forgot to close something.
+        # headings are never inside a note or float: if one seems to be, the paper forgot to close it
         walk.close()
     counters = walk.known.counters
     numbered = not lexeme.endswith("*") and level != "part" and LEVELS.index(level) - 1 <= counters.deepest
@@ -45,7 +45,6 @@ def _on_chapter(walk: Walk, lexeme: str) -> None:
 
 
 def _run_in(walk: Walk, lexeme: str) -> None:
-    """\\paragraph: a title that its paragraph begins with."""
     walk.option()
     walk.end_paragraph()
 
@@ -58,14 +57,12 @@ def _run_in(walk: Walk, lexeme: str) -> None:
 
 
 def _part_of_paper(title: str, walk: Walk, name: str) -> None:
-    """An environment that prints a heading of its own."""
     walk.option()
     set_heading(walk, "part", title)
     walk.push(name, lambda _: walk.end_section() if not walk.captures else None)
 
 
 def _part_in_braces(title: str, walk: Walk, lexeme: str) -> None:
-    """The same as a command: \\abstract{…}."""
     set_heading(walk, "part", title)
     if walk.follows("{"):
         walk.at += 1

@@ -1,4 +1,4 @@
-"""The text files of a LaTeX paper by the names that they give each other, without comments, and with code set aside."""
+"""Load the text files of a LaTeX paper by their names for each other, without comments, and with verbatim code set aside."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from phases.readers.latex.tokens import BLOCK_CODE, INLINE_CODE, tokenise
 from phases.readers.reading import BROKEN, Unreadable
 
 LARGEST_SOURCE = 12_000_000
-"""Characters of a single file; what is behind them is not read."""
+"""Characters of a file; the rest is not read."""
 _TEXT = (".tex", ".ltx", ".latex", ".sty", ".bbl", ".bib", ".tikz", ".txt", ".md", ".def", ".cfg")
 _PREFERRED = ("main", "ms", "paper")
 _NEAR = 0.8
@@ -24,7 +24,7 @@ _SCAN = re.compile(
     r"|\\(verb|lstinline|mintinline|url|href|nolinkurl|path)(?![A-Za-z@])\*?|\\[\s\S]|%"
 )
 _LONGEST_WHITE = 300
-# right behind another brace it stands in a coloured box
+# directly after another brace it is in a coloured box
 _WHITE = re.compile(
     r"(?<!\{)\\textcolor ?(?:\[HTML\] ?\{[fF]{6}\}|\{white\}) ?\{([^{}]{1,5000})\}|\{ ?\\color ?\{white\} ?([^{}]{1,5000})\}"
 )
@@ -33,7 +33,7 @@ _LONGEST_ADDRESS, _DEEPEST_ADDRESS = 2000, 8
 
 
 class Sources:
-    """The files of a paper; each text is read once. `code` holds what stands in verbatim environments."""
+    """Files of a paper; each text is read once. `code` holds the content of verbatim environments."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self._files = files
@@ -41,12 +41,12 @@ class Sources:
         self._folded = {name.casefold(): name for name in sorted(files, reverse=True)}
         self.code: list[str] = []
         self.white: list[str] = []
-        """Words set in white, which are not seen on the page."""
+        """Invisible words, set in white."""
         self.main = _main_file({name: decode_text(files[name]) for name in sorted(files) if _is_tex(name)})
         self.directory = posixpath.dirname(self.main)
 
     def find(self, name: str, directory: str = "", suffixes: tuple[str, ...] = (".tex", "")) -> str | None:
-        """The file that an \\input in the main file means; None where there is none, or it lies outside."""
+        """Return the file that an \\input in the main file means; None if it is missing or outside."""
         for base in dict.fromkeys((posixpath.join(self.directory, directory), directory, self.directory, "")):
             path = posixpath.normpath(posixpath.join(base, name))
             if name.startswith("/") or path.startswith(("/", "..")):
@@ -58,7 +58,7 @@ class Sources:
         return None
 
     def tokens(self, name: str) -> list[str]:
-        """A file's tokens, without comments; what is part of another document, only between its begin and end."""
+        """Return a file's tokens without comments; of a part of another document, only those between its begin and end."""
         if name not in self._tokens:
             text = decode_text(self._files[name])
             if _BEGIN.search(text) and name != self.main:
@@ -71,18 +71,18 @@ class Sources:
         return " "
 
     def text(self, name: str) -> str:
-        """A file's text as it stands."""
+        """Return a file's text."""
         return decode_text(self._files[name])
 
     def bibliography(self) -> str | None:
-        """The .bbl that belongs to the paper: the main file's own, else the only one."""
+        """Return the .bbl of the paper: the main file's own, else the only one."""
         own = posixpath.splitext(self.main)[0] + ".bbl"
         others = [name for name in sorted(self._files) if name.lower().endswith(".bbl")]
         return own if own in self._files else others[0] if len(others) == 1 else None
 
 
 def decode_text(raw: bytes) -> str:
-    """Bytes as text: UTF-8, else the Windows alphabet. Control characters are no text."""
+    """Decode bytes as UTF-8, else as Windows-1252, without control characters."""
     raw = raw[: 4 * LARGEST_SOURCE]
     try:
         text = raw.decode("utf-16" if raw.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig")
@@ -93,7 +93,7 @@ def decode_text(raw: bytes) -> str:
 
 
 def clean_text(text: str, code: list[str]) -> str:
-    """The text with comments taken out, blanks made single, and verbatim text moved to `code`."""
+    """Remove comments, collapse blanks, and move verbatim text to `code`."""
     parts: list[str] = []
     position = 0
     while match := _SCAN.search(text, position):
@@ -120,7 +120,6 @@ _INDENT = re.compile(r"[ \t]*")
 
 
 def _behind_comment(text: str, position: int, parts: list[str]) -> int:
-    """Where the text goes on behind a comment; a blank line behind it still ends the paragraph."""
     end = text.find("\n", position)
     if end < 0:
         return len(text)
@@ -162,7 +161,6 @@ def _set_inline_aside(text: str, match: re.Match[str], code: list[str], parts: l
 
 
 def _address_end(text: str, position: int) -> int:
-    """Behind the braces that hold an address; `position` itself where there are none."""
     if not text.startswith("{", position):
         return position
     end = position
@@ -180,15 +178,15 @@ def _is_tex(name: str) -> bool:
 
 
 def _main_file(texts: dict[str, str]) -> str:
-    """The file that is the paper: a whole document that no other one includes, and of those the one with most text."""
+    """Return the main file: a whole document that no other file includes, and the longest of those."""
     if not texts:
-        raise Unreadable(BROKEN, "there is no LaTeX file in it")
+        raise Unreadable(BROKEN, "it has no LaTeX file")
     includes = {name: set(_INCLUDE.findall(text)) for name, text in texts.items()}
     taken = {_stem_of(target) for targets in includes.values() for target in targets}
     whole = [name for name, text in texts.items() if _CLASS.search(text) and _BEGIN.search(text)]
     whole = whole or [name for name, text in texts.items() if "\\section" in text or "\\title" in text]
     if not whole:
-        raise Unreadable(BROKEN, "no file in it is a LaTeX document; of plain TeX, give the PDF that it makes")
+        raise Unreadable(BROKEN, "no file in it is a LaTeX document; for plain TeX, give its PDF")
     free = [name for name in whole if _stem_of(name) not in taken and _stem_of(posixpath.basename(name)) not in taken]
     sizes = {name: _size_with_includes(name, texts, includes) for name in free or whole}
     longest = max(sizes.values())
@@ -201,7 +199,6 @@ def _stem_of(name: str) -> str:
 
 
 def _size_with_includes(name: str, texts: dict[str, str], includes: dict[str, set[str]]) -> int:
-    """Characters in a file together with those that it includes."""
     by_stem = {_stem_of(other): other for other in texts}
     directory = posixpath.dirname(name)
     seen, waiting = {name}, [name]

@@ -1,4 +1,4 @@
-"""What running text is made of: groups, paragraphs, fonts, links, notes."""
+"""Read running text: groups, paragraphs, fonts, links, notes."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _on_blank(walk: Walk, lexeme: str) -> None:
 
 
 def bold_text(text: str) -> str:
-    """Bold in Markdown; blanks at its ends stay outside."""
+    """Return bold Markdown; blanks at the ends stay outside."""
     words = text.strip()
     if not words or "**" in words or not any(letter.isalnum() for letter in words):
         return text
@@ -106,7 +106,7 @@ def _bold_from_here(walk: Walk, lexeme: str) -> None:
 
 
 def _write_text(walk: Walk, text: str) -> None:
-    # `out` is looked up now: it is another list while an argument is collected
+    # look up `out` now: it is another list while an argument is collected
     walk.out.append(text)
 
 
@@ -164,7 +164,6 @@ def _footnote_text(walk: Walk, lexeme: str) -> None:
 
 
 def _on_sign(walk: Walk, lexeme: str) -> None:
-    """\\ding{51}: a sign by its number in a font of signs."""
     walk.out.append({"51": "✓", "52": "✓", "55": "✗", "56": "✗"}.get(walk.word(), "•"))
 
 
@@ -175,7 +174,6 @@ def _space_if_word(walk: Walk, lexeme: str) -> None:
 
 
 def _on_brackets(walk: Walk, lexeme: str) -> None:
-    """\\twocolumn[…]: what stands in the brackets is set over both columns."""
     if walk.follows("["):
         walk.at += 1
         walk.push("]")
@@ -194,7 +192,6 @@ def _on_keywords(walk: Walk, lexeme: str) -> None:
 
 
 def _keep_last(count: int, walk: Walk, lexeme: str) -> None:
-    """The arguments before the text are measures and colours; the text is an ordinary group."""
     walk.skip(count)
 
 
@@ -205,7 +202,6 @@ def _leave_out(count: int, walk: Walk, lexeme: str) -> None:
 
 
 def _on_dimension(walk: Walk, lexeme: str) -> None:
-    """\\vskip 3pt plus 1pt: a measure without braces."""
     text = walk.tokens[walk.at] if walk.at < len(walk.tokens) else PARAGRAPH
     if match := _DIMENSION.match(text):
         rest = text[match.end() :]
@@ -218,7 +214,6 @@ def _on_dimension(walk: Walk, lexeme: str) -> None:
 
 
 def _on_box(walk: Walk, lexeme: str) -> None:
-    """\\hbox to \\linewidth{…}, \\hrule height .8\\baselineskip depth .5ex: how large a box or a ruling is."""
     for _ in range(_MOST_SIZES):
         text = walk.tokens[walk.at] if walk.at < len(walk.tokens) else PARAGRAPH
         match = _SIZE.match(text)
@@ -231,7 +226,6 @@ def _on_box(walk: Walk, lexeme: str) -> None:
 
 
 def _on_write(walk: Walk, lexeme: str) -> None:
-    """\\write18{…}, \\etocdepthtag.toc{…}: a stream, and what would be written to it, or run."""
     if walk.at < len(walk.tokens) and walk.tokens[walk.at].strip().lstrip(".").isalnum():
         walk.at += 1
     walk.raw()

@@ -1,4 +1,4 @@
-"""Cuts LaTeX into tokens: commands, braces, brackets, specials, paragraph ends, stored code, and runs of text."""
+"""Split LaTeX into tokens: commands, braces, brackets, specials, paragraph ends, stored code, and runs of text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 PARAGRAPH = "\n\n"
 BLOCK_CODE, INLINE_CODE = "\x01", "\x02"
-"""What stands around the number of a stored verbatim text."""
+"""Delimiters around the number of a stored verbatim text."""
 _TOKEN = re.compile(
     r"\\[A-Za-z@]+\*? ?|\\[\s\S]?|[{}\[\]$&~#^_]|\n\n|\x01[0-9]+\x01|\x02[0-9]+\x02"
     r"|[^\\{}\[\]$&~#^_\n\x01\x02]+|[\s\S]"
@@ -15,13 +15,13 @@ _TOKEN = re.compile(
 
 
 def tokenise(text: str) -> list[str]:
-    """The tokens of a text in which blanks are single and paragraphs end in two line feeds."""
+    """Return the tokens of a text with single blanks and paragraphs that end in two line feeds."""
     found = _TOKEN.findall(text)
     return [lexeme[:-1] if lexeme[0] == "\\" and lexeme[-1] == " " and len(lexeme) > 2 else lexeme for lexeme in found]
 
 
 def match_pairs(tokens: Sequence[str]) -> list[int]:
-    """For each `{` and `[` the index of what closes it, and -1 where nothing does. Brackets pair within braces."""
+    """Return the index that closes each `{` and `[`, and -1 if nothing does. Brackets pair within braces."""
     ends = [-1] * len(tokens)
     open_: list[int] = []
     for index, lexeme in enumerate(tokens):
@@ -38,7 +38,7 @@ def match_pairs(tokens: Sequence[str]) -> list[int]:
 
 
 def environment_ends(tokens: Sequence[str]) -> dict[str, list[int]]:
-    """For each name of an environment where its \\end commands stand."""
+    """Return the positions of the \\end commands by environment name."""
     ends: dict[str, list[int]] = {}
     for index, lexeme in enumerate(tokens):
         if lexeme == "\\end" and index + 2 < len(tokens):
@@ -47,7 +47,7 @@ def environment_ends(tokens: Sequence[str]) -> dict[str, list[int]]:
 
 
 def source_of(tokens: Iterable[str]) -> str:
-    """The tokens as LaTeX again, with a blank between a command and a letter that follows it."""
+    """Return the tokens as LaTeX, with a blank between a command and a following letter."""
     parts: list[str] = []
     word = False
     for lexeme in tokens:
@@ -59,7 +59,7 @@ def source_of(tokens: Iterable[str]) -> str:
 
 
 def plain_of(tokens: Iterable[str]) -> str:
-    """The words of a short argument, such as a key or a file name: no commands, no braces, single blanks."""
+    """Return the words of a short argument, such as a key or a file name: no commands, no braces, single blanks."""
     kept = (lexeme for lexeme in tokens if lexeme[0] not in "{}\x01\x02")
     text = "".join(
         _ESCAPED.get(lexeme, "") if lexeme[0] == "\\" else " " if lexeme == "~" else lexeme for lexeme in kept

@@ -1,4 +1,4 @@
-"""Walks over the tokens of a paper once, and keeps what is open: braces, environments, and where words go."""
+"""Walk once over the tokens of a paper, tracking open braces and environments, counters, and the current output."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from phases.readers.latex.tokens import BLOCK_CODE, INLINE_CODE, PARAGRAPH, environment_ends, match_pairs, plain_of
 
 Block = tuple[str, str]
-"""What a block is (text, item, heading, caption, table, code, equation, bibliography), and its Markdown."""
+"""Kind of a block (text, item, heading, caption, table, code, equation, bibliography) and its Markdown."""
 Close = Callable[[str], None]
 LEVELS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
 _STRUCTURE = re.compile(r"#|```|~~~|<!--|>|\||\[\^\w{1,20}\]:")
 _DEEPEST_STEP = 20
 DEEPEST_CAPTURE = 40
-"""How many arguments within arguments are looked at; deeper ones are plain text, for each level copies its words."""
+"""Nesting depth of collected arguments; deeper ones become plain text, since each level copies its words."""
 Act = Callable[["Walk", str], None]
 _ACCENTS = {
     "`": "\u0300", "'": "\u0301", "^": "\u0302", "~": "\u0303", '"': "\u0308", "=": "\u0304", ".": "\u0307",
@@ -51,25 +51,25 @@ SYMBOLS = {
 
 @dataclass(frozen=True)
 class Anchor:
-    """What a label refers to: its kind and the number as printed."""
+    """Target of a label: kind and number as printed."""
 
     kind: str
     number: str
 
 
 class Counters:
-    """Every counter with its value, and which one it starts anew with."""
+    """All counters with their values, and the counters that reset them."""
 
     def __init__(self) -> None:
         self.values: dict[str, int] = {}
         self.within: dict[str, str] = {"subsection": "section", "subsubsection": "subsection"}
         self.letters: set[str] = set()
-        """Counters that print letters: of the sections, in the appendix."""
+        """Counters printed as letters, such as sections of the appendix."""
         self.deepest = 3
-        """How deep sections are numbered (secnumdepth)."""
+        """Depth of numbered sections (secnumdepth)."""
 
     def step(self, name: str) -> str:
-        """Counts on, starts anew what counts within, and gives the number."""
+        """Increment a counter, reset the counters within it, and return its number."""
         self.values[name] = self.values.get(name, 0) + 1
         waiting, seen = [name], {name}
         while waiting:
@@ -82,7 +82,7 @@ class Counters:
         return self.number(name)
 
     def number(self, name: str) -> str:
-        """The number as printed, with those of the counters around it."""
+        """Return the number as printed, with those of the enclosing counters."""
         parts: list[str] = []
         current: str | None = name
         # counters may be declared to count within each other
@@ -93,11 +93,11 @@ class Counters:
         return ".".join(reversed(parts))
 
     def use_chapters(self) -> None:
-        """In a book, sections and floats count within chapters."""
+        """Count sections and floats within chapters, as books do."""
         self.within |= dict.fromkeys(("section", "equation", "figure", "table"), "chapter")
 
     def begin_appendix(self) -> None:
-        """From here on the outermost sections bear letters."""
+        """Print top-level sections as letters from here on."""
         top = "chapter" if self.within.get("section") == "chapter" else "section"
         self.values[top] = 0
         self.values.update(dict.fromkeys(("section", "subsection", "subsubsection"), 0))
@@ -106,26 +106,26 @@ class Counters:
 
 @dataclass
 class BlockFlow:
-    """A run of blocks: the paper's own, or that of a float, which stands apart. `kind` says how lines end in it."""
+    """A run of blocks: the main text, or a float's. `kind` determines how lines end."""
 
     kind: str
     counter: str = ""
-    """What a caption in it counts: figure, table, algorithm …"""
+    """Counter of its captions: figure, table, algorithm …"""
     blocks: list[Block] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     pending: list[Block] = field(default_factory=list)
-    """Floats that wait for the end of the paragraph in which they stand."""
+    """Floats waiting for the end of the surrounding paragraph."""
     prefix: str = ""
     indent: int = 0
     deeper: int = 0
-    """How much further in the next line of an algorithm stands."""
+    """Indentation added to the next line of an algorithm."""
     captions: list[str] = field(default_factory=list)
     parts: int = 0
 
 
 @dataclass
 class Items:
-    """A list that is open."""
+    """An open list."""
 
     kind: str
     count: int = 0
@@ -133,7 +133,7 @@ class Items:
 
 @dataclass
 class OpenScope:
-    """Something open: what closes it, what to do then, and what was so before."""
+    """An open brace or environment: its closer, the action on closing, and the saved state."""
 
     closer: str
     close: Close | None
@@ -149,28 +149,28 @@ class OpenScope:
 
 @dataclass
 class Known:
-    """What a paper says about itself; pieces of it that are walked apart share it."""
+    """Facts about a paper, shared by pieces walked separately."""
 
     code: Sequence[str] = ()
     words: dict[str, str] = field(default_factory=dict)
-    """How the paper calls things: `require` is perhaps "Input:"."""
+    """The paper's own terms: `require` may be "Input:"."""
     counters: Counters = field(default_factory=Counters)
     theorems: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Environment -> printed name and counter; no counter for those without a number."""
+    """Environment -> printed name and counter; no counter if unnumbered."""
     labels: dict[str, Anchor] = field(default_factory=dict)
     marks: list[tuple[str, tuple[str, ...], str, str]] = field(default_factory=list)
-    """References and citations, to be resolved at the end: (command, keys, before, behind)."""
+    """References and citations to resolve at the end: (command, keys, before, after)."""
     cited: dict[str, None] = field(default_factory=dict)
     links: list[tuple[str, str]] = field(default_factory=list)
     entries: list[tuple[str, str, str]] = field(default_factory=list)
-    """The references as they stand in the paper: key, label, text."""
+    """References as listed in the paper: key, label, text."""
     bibliographies: list[str] = field(default_factory=list)
-    """The .bib files that are to be asked."""
+    """The .bib files to read."""
     footnotes: int = 0
 
 
 def letter_of(value: int) -> str:
-    """1 is A, 27 is AA."""
+    """Return 1 as A, 27 as AA."""
     letters = string.ascii_uppercase
     text = ""
     while value > 0:
@@ -181,14 +181,14 @@ def letter_of(value: int) -> str:
 
 @dataclass(frozen=True)
 class Rules:
-    """What a walk does at commands, at single signs, and at environments."""
+    """Actions for commands, single signs and environments."""
 
     commands: Mapping[str, Act]
     environments: Mapping[str, Act]
 
 
 class Walk:
-    """One pass over tokens. The rules act on it; `out` is where words go at the moment."""
+    """One pass over tokens. The rules act on it; `out` is the current output."""
 
     def __init__(self, tokens: list[str], rules: Rules, known: Known) -> None:
         self.tokens, self.rules, self.known = tokens, rules, known
@@ -207,7 +207,7 @@ class Walk:
         self._ends = environment_ends(tokens)
 
     def run(self) -> list[Block]:
-        """The blocks of the whole."""
+        """Return the blocks of all tokens."""
         while self.at < len(self.tokens):
             lexeme = self.tokens[self.at]
             self.at += 1
@@ -218,7 +218,7 @@ class Walk:
         return self.flow.blocks
 
     def step(self, lexeme: str) -> None:
-        """Does what one token says."""
+        """Process one token."""
         act = self.rules.commands.get(lexeme)
         if act:
             act(self, lexeme)
@@ -243,7 +243,7 @@ class Walk:
         elif self.at < len(self.tokens) and self.tokens[self.at] == "[":
             end = self.ends[self.at]
             if end > 0 and self.tokens[end + 1 : end + 2] == ["{"]:
-                # the option of an unknown command is left out, and its argument is text
+                # the option of an unknown command is dropped, its argument is text
                 self.at = end + 1
 
     def _code(self, code: str, *, block: bool) -> None:
@@ -256,12 +256,12 @@ class Walk:
     # Arguments
 
     def blanks(self) -> None:
-        """Skips blanks before an argument."""
+        """Skip blanks before an argument."""
         while self.at < len(self.tokens) and self.tokens[self.at] == " ":
             self.at += 1
 
     def raw(self) -> list[str]:
-        """The tokens of the next argument: what stands in braces, else one token or one character."""
+        """Read the tokens of the next argument: the content of braces, else one token or one character."""
         self.blanks()
         if self.at >= len(self.tokens) or self.tokens[self.at] in ("}", PARAGRAPH):
             return []
@@ -278,7 +278,7 @@ class Walk:
         return [text]
 
     def option(self) -> list[str] | None:
-        """The tokens of an argument in brackets, if one comes next."""
+        """Read the tokens of an argument in brackets, if one comes next."""
         at = self.at
         self.blanks()
         if self.at < len(self.tokens) and self.tokens[self.at] == "[" and self.ends[self.at] > 0:
@@ -288,7 +288,7 @@ class Walk:
         return None
 
     def skip(self, count: int) -> None:
-        """Leaves out options, and so many arguments."""
+        """Skip options and this many arguments."""
         for left in range(count, -1, -1):
             while self.option() is not None:
                 pass
@@ -296,16 +296,16 @@ class Walk:
                 self.raw()
 
     def word(self) -> str:
-        """The next argument, such as a key or a file name."""
+        """Read the next argument as a key or a file name."""
         return plain_of(self.raw())
 
     def follows(self, lexeme: str) -> bool:
-        """Whether this comes next, but for blanks."""
+        """Return whether this comes next, ignoring blanks."""
         self.blanks()
         return self.at < len(self.tokens) and self.tokens[self.at] == lexeme
 
     def environment(self, name: str) -> list[str] | None:
-        """All tokens up to the end of this environment, behind which the walk goes on; None where it has no end."""
+        """Read all tokens of this environment and move past it; None if it has no end."""
         ends = self._ends.get(name, [])
         index = bisect_left(ends, self.at)
         if index == len(ends):
@@ -316,14 +316,14 @@ class Walk:
     # What is open
 
     def push(self, closer: str, close: Close | None = None) -> OpenScope:
-        """Opens something; what is set in it ends with it, and then `close` is called."""
+        """Open a scope; settings inside end with it, and then `close` is called."""
         frame = OpenScope(closer, close, self.out, self.captures, self.plain, self.literal, self.anchor, self.flow)
         self.frames.append(frame)
         self.open[closer] += 1
         return frame
 
     def close(self) -> None:
-        """Closes the innermost frame."""
+        """Close the innermost scope."""
         frame = self.frames.pop()
         self.open[frame.closer] -= 1
         captured = "".join(self.out) if self.captures > frame.captures else ""
@@ -336,14 +336,14 @@ class Walk:
             frame.close(captured)
 
     def close_until(self, closer: str) -> None:
-        """Closes what this closes, with all that is open in it; nothing where it closes nothing."""
+        """Close the scope that this closes, with everything open inside; do nothing if there is none."""
         if self.open[closer]:
             while self.frames[-1].closer != closer:
                 self.close()
             self.close()
 
     def grab(self, *, plain: bool = False, literal: bool = False) -> None:
-        """From here to the end of the innermost frame, words are collected for its `close`."""
+        """Collect words from here to the end of the innermost scope for its `close`."""
         if self.captures >= DEEPEST_CAPTURE:
             self.frames[-1].close = None
             return
@@ -352,7 +352,7 @@ class Walk:
         self.plain, self.literal = self.plain or plain, self.literal or literal
 
     def capture(self, close: Close, *, plain: bool = False, literal: bool = False, bracket: bool = False) -> None:
-        """Hands the text of the next argument to `close`, when it is complete."""
+        """Pass the text of the next argument to `close` when it is complete."""
         self.blanks()
         lexeme = self.tokens[self.at] if self.at < len(self.tokens) else PARAGRAPH
         if lexeme == ("[" if bracket else "{") and (not bracket or self.ends[self.at] > 0):
@@ -366,7 +366,7 @@ class Walk:
     # Blocks
 
     def flush(self) -> None:
-        """Ends the paragraph, or the line of code, that is being written."""
+        """End the current paragraph or line of code."""
         flow = self.flow
         text = one_line("".join(flow.words))
         flow.words.clear()
@@ -382,23 +382,23 @@ class Walk:
         flow.pending.clear()
 
     def end_paragraph(self) -> None:
-        """Ends the paragraph, unless its words are collected for an argument."""
+        """End the paragraph, unless its words are collected for an argument."""
         if not self.captures:
             self.flush()
 
     def push_paragraph(self, name: str) -> None:
-        """Opens an environment that begins with a paragraph of its own and ends it."""
+        """Open an environment that begins and ends a paragraph."""
         self.end_paragraph()
         self.push(name, lambda _: self.end_paragraph())
 
     def end_section(self) -> None:
-        """Ends the paragraph, and sets the notes of this section below it."""
+        """End the paragraph, and add the notes of this section below it."""
         self.flush()
         self.flow.blocks += [("note", note) for note in self.notes]
         self.notes.clear()
 
     def block(self, kind: str, text: str) -> None:
-        """Adds a block of its own; within a heading, a note or a cell it is part of the line."""
+        """Add a separate block; within a heading, a note or a cell it becomes part of the line."""
         if self.captures:
             self.out.append(f" {text} ")
         else:
@@ -407,33 +407,33 @@ class Walk:
 
 
 def ignore_command(walk: Walk, lexeme: str) -> None:
-    """Does what a command that is a matter of looks does to the text: nothing."""
+    """Ignore a command that only affects looks."""
 
 
 def one_line(text: str) -> str:
-    """The text with single blanks; two formulas side by side do not become a displayed one."""
+    """Collapse blanks; two adjacent formulas do not become a display formula."""
     return " ".join(text.split()).replace("$$", "$ $")
 
 
 def escape_structure(text: str) -> str:
-    """A paragraph that Markdown does not take for structure."""
+    """Escape a paragraph that Markdown would take for structure."""
     return "\\" + text if _STRUCTURE.match(text) else text
 
 
 def fence_code(code: str, language: str = "") -> str:
-    """A block of code behind a fence that does not occur in it."""
+    """Return a code block with a fence that does not occur in it."""
     fence = "`" * (max([2, *map(len, re.findall("`+", code))]) + 1)
     return f"{fence}{language}\n{code}\n{fence}"
 
 
 def accent_letter(command: str, letters: str) -> str:
-    """The letter under an accent: `\\'` and `e` give é."""
+    """Return the letter under an accent: `\\'` and `e` give é."""
     base = {"ı": "i", "ȷ": "j"}.get(letters[:1], letters[:1])
     return unicodedata.normalize("NFC", base + ACCENTS[command]) + letters[1:] if base.strip() else letters
 
 
 def typeset(text: str) -> str:
-    """Quotes and dashes as a printer sets them."""
+    """Typeset quotes and dashes."""
     if "-" in text:
         text = text.replace("---", "—").replace("--", "–")
     if "`" in text or "'" in text:

@@ -1,1 +1,1 @@
-"""Reads PDFs: an engine gives pieces of text with their places, and what stands here makes a paper of them."""
+"""Read PDFs: an engine returns text pieces with their positions, and these modules compose a paper from them."""

@@ -1,4 +1,4 @@
-"""Lines -> blocks in reading order: headings, paragraphs, captions, tables, equations, algorithms, notes, lists, references."""
+"""Group lines into blocks in reading order: headings, paragraphs, captions, tables, equations, algorithms, notes, references."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SENTENCE = re.compile(r"^\S+\s*[0-9]+,?\s+[a-z]")
 _BULLET = re.compile(r"^[•◦▪■●‣∙⋄–\-*]\s+(?=\S)|^•")
 _ORDERED = re.compile(r"^(?:\(?(?:[0-9]{1,2}|[a-z]|[ivx]{1,4})\)|[0-9]{1,2}\.)\s+(?=\S)")
 _STEP = re.compile(r"^(?:Step|Stage|Phase)\s+[^\s:(]{0,6}[0-9]\S{0,8}(?:\s|$)", re.IGNORECASE)
-"""A step of a procedure that is called so, in bold letters or with a colon."""
+"""A step of a procedure: the word Step and its number, in bold or with a colon."""
 _FOOTNOTE = re.compile(r"^([0-9]{1,2}|[*∗†‡§¶])\s?(?=[A-Za-z\u00c0-\uffff(\"“])")
 TAG = re.compile(r"\([0-9A-Z.]{1,6}[a-z]?\)\}*\$?$")
 _SCRAP = 24
@@ -53,7 +53,7 @@ _ENOUGH = 0.1
 
 @dataclass
 class PdfBlock:
-    """Lines that belong together. `text` is set where the lines do not say it all."""
+    """Lines that belong together. `text` is set if it differs from the text of the lines."""
 
     kind: str
     page: int
@@ -61,25 +61,25 @@ class PdfBlock:
     text: str = ""
     level: int = 0
     fresh: bool = False
-    """It is the first in its column: it may go on with a paragraph of the column before."""
+    """Whether it is the first in its column, so that it may continue a paragraph of the previous column."""
     table: Table | None = None
 
 
 @dataclass(frozen=True)
 class Marks:
-    """What is known of the lines before they are put together."""
+    """Marks on lines, found before the lines are grouped."""
 
     headings: Mapping[int, Heading]
     contents: Set[int]
     tables: Mapping[int, Table]
-    """By their first lines."""
+    """Tables by first line."""
     listings: Mapping[int, int]
-    """How many lines each has, by its first one."""
+    """Number of lines of each listing, by first line."""
     body: BodyStyle
 
 
 def blocks_of(lines: Sequence[Line], marks: Marks, words: Words) -> list[PdfBlock]:
-    """The blocks in reading order."""
+    """Return the blocks in reading order."""
     usual = _usual_gap(lines, marks.body)
     blocks: list[PdfBlock] = []
     index, references = 0, False
@@ -104,7 +104,7 @@ def blocks_of(lines: Sequence[Line], marks: Marks, words: Words) -> list[PdfBloc
 def _add_references(
     lines: Sequence[Line], index: int, marks: Marks, usual: float, blocks: list[PdfBlock], words: Words
 ) -> int:
-    """Adds the references from a line on, and what floats between them; gives the line behind them."""
+    """Add the references from a line on, with floats between them; return the next line."""
     listed: list[Line] = []
     while index < len(lines) and index not in marks.headings:
         if index in marks.tables or kind_of(lines, index, marks.body) in (CAPTION, ALGORITHM):
@@ -123,7 +123,6 @@ def _usual_gap(lines: Sequence[Line], body: BodyStyle) -> float:
 
 
 def _add_block(lines: Sequence[Line], index: int, marks: Marks, usual: float, blocks: list[PdfBlock]) -> int:
-    """Adds the block that begins at a line, and gives the line behind it."""
     line = lines[index]
     table = marks.tables.get(index)
     if table:
@@ -144,7 +143,7 @@ def _add_block(lines: Sequence[Line], index: int, marks: Marks, usual: float, bl
 
 
 def kind_of(lines: Sequence[Line], index: int, body: BodyStyle) -> str:
-    """What a line begins, if it begins anything."""
+    """Return the kind of block that a line begins."""
     line = lines[index]
     if starts_float(lines, index):
         return ALGORITHM if _ALGORITHM.match(line.text) else CAPTION
@@ -161,7 +160,7 @@ def _is_step(line: Line) -> bool:
 
 
 def starts_float(lines: Sequence[Line], index: int) -> bool:
-    """Whether a line is the first one of a caption, or of an algorithm with its caption."""
+    """Return whether a line is the first of a caption, or of an algorithm with its caption."""
     line = lines[index]
     label = _CAPTION.match(line.text)
     if label and label.group()[-1] in ":|：":
@@ -175,7 +174,7 @@ def starts_float(lines: Sequence[Line], index: int) -> bool:
 
 
 def _is_within_text(before: Line, line: Line) -> bool:
-    """Whether a sentence goes on from the line before to this one: "... are shown in" and "Table 6. Both ..."."""
+    """Return whether a sentence continues from the previous line: "... are shown in" and "Table 6. Both ..."."""
     alike = line.font == before.font and abs(line.size - before.size) < 0.3 and not line.bold_start
     close = not line.fresh and line.gap < 0.6 * line.size
     full = before.box.x1 > before.column.x1 - 0.06 * before.column.width and not _ENDED.search(before.text)
@@ -183,7 +182,7 @@ def _is_within_text(before: Line, line: Line) -> bool:
 
 
 def is_display(line: Line, body: BodyStyle) -> bool:
-    """A line of mathematics by itself: set in, hardly a word in it. The limits of its sums are such lines too."""
+    """Return whether a line is displayed mathematics: indented, with hardly a word. Limits of sums are such lines too."""
     left, right = line.box.x0 - line.column.x0, line.column.x1 - line.box.x1
     words = len(_WORD.findall(re.sub(r"\$[^$]*\$", " ", line.text)))
     if left < 1.2 * body.size and not TAG.search(line.text):
@@ -196,7 +195,6 @@ def is_display(line: Line, body: BodyStyle) -> bool:
 
 
 def _is_break(lines: Sequence[Line], first: int, index: int, kind: str, marks: Marks, usual: float) -> bool:
-    """Whether a new block begins at a line."""
     line, before, start = lines[index], lines[index - 1], lines[first]
     if index in marks.headings or index in marks.tables or index in marks.listings:
         return True
@@ -217,7 +215,7 @@ def _is_break(lines: Sequence[Line], first: int, index: int, kind: str, marks: M
     ):
         return True
     if kind == ITEM and _is_step(start) and start.box.x0 + 3 < lines[first + 1].box.x0 and index > first + 1:
-        # what is less set in than the rest of a step is none of it
+        # a line less indented than the rest of a step does not belong to it
         return line.box.x0 < lines[first + 1].box.x0 - 3
     if kind == FOOTNOTE:
         # the first line of a footnote may have the size of its mark
@@ -231,7 +229,6 @@ def _is_break(lines: Sequence[Line], first: int, index: int, kind: str, marks: M
 
 
 def _is_set_in(line: Line, before: Line) -> bool:
-    """The first line of a paragraph is set in, or the line before ended early."""
     indent = line.box.x0 - line.column.x0
     early = before.box.x1 < before.column.x1 - 0.12 * before.column.width and bool(_ENDED.search(before.text))
     flush = abs(before.box.x0 - before.column.x0) < 3
@@ -239,7 +236,7 @@ def _is_set_in(line: Line, before: Line) -> bool:
 
 
 def _end_of_algorithm(lines: Sequence[Line], first: int, marks: Marks) -> int:
-    """Behind the last step: where prose of full width goes on, a column or a heading begins."""
+    """Return the line after the last step: where prose of full width continues, or a column or a heading begins."""
     start = lines[first]
     end = first + 1
     while end < min(len(lines), first + _MOST_STEPS):
@@ -260,7 +257,7 @@ def _end_of_algorithm(lines: Sequence[Line], first: int, marks: Marks) -> int:
 
 
 def _begins_paragraph(lines: Sequence[Line], index: int) -> bool:
-    """Whether a line is set in, and the next one is flush and as long: no step of an algorithm is followed by such a line."""
+    """Return whether an indented line is followed by a long flush one, which no step of an algorithm is."""
     line, after = lines[index], lines[index + 1] if index + 1 < len(lines) else None
     if after is None or after.fresh or after.page != line.page:
         return False
@@ -268,37 +265,36 @@ def _begins_paragraph(lines: Sequence[Line], index: int) -> bool:
 
 
 def is_figure_caption(block: PdfBlock) -> bool:
-    """Whether a caption is that of a picture."""
     return block.kind == CAPTION and bool(_FIGURE.match(block.lines[0].text))
 
 
 def goes_on(before: str, after: str) -> bool:
-    """Whether a paragraph goes on in the next column or on the next page."""
+    """Return whether a paragraph continues in the next column or on the next page."""
     return not _ENDED.search(before.rstrip()) and bool(re.match(r"[a-zà-ÿ0-9($\[“\"'‘\u3040-\uffff]", after.lstrip()))
 
 
 def in_flow(blocks: Sequence[PdfBlock], body: BodyStyle) -> list[PdfBlock]:
-    """The blocks as a reader takes them in."""
+    """Return the blocks in the order in which they are read."""
     return list(_with_abstract(_join_paragraphs(_with_listings(_join_tables(_with_pictures(blocks, body))))))
 
 
 def _with_listings(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
-    """The blocks, where code that goes on in the next column is one, and its caption comes right before it."""
-    kept: list[PdfBlock] = []
+    """Join code that continues in the next column, and move its caption before it."""
+    result: list[PdfBlock] = []
     for block in blocks:
-        last = kept[-1] if kept else block
+        last = result[-1] if result else block
         is_rest = block.kind == CODE and block.fresh and last.kind in (CODE, ALGORITHM)
         if is_rest and min(len(last.lines), len(block.lines)) >= _FEWEST_STEPS and block is not last:
             last.lines.extend(block.lines)
-        elif block.kind == CAPTION and _is_below_code(block, kept):
-            kept.insert(-1, block)
+        elif block.kind == CAPTION and _is_below_code(block, result):
+            result.insert(-1, block)
         else:
-            kept.append(block)
-    return kept
+            result.append(block)
+    return result
 
 
 def _is_below_code(caption: PdfBlock, before: Sequence[PdfBlock]) -> bool:
-    """Whether a caption is that of the code above it, which has none of its own right above."""
+    """Return whether a caption belongs to the code above it, which has none of its own above."""
     code = before[-1] if before else caption
     if code.kind != CODE or code.page != caption.page or len(code.lines) < _FEWEST_STEPS:
         return False
@@ -313,36 +309,34 @@ def _is_below_code(caption: PdfBlock, before: Sequence[PdfBlock]) -> bool:
 
 
 def _join_tables(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
-    """The blocks, where a table that goes on in the next column is one."""
-    kept: list[PdfBlock] = []
+    result: list[PdfBlock] = []
     for block in blocks:
-        last = kept[-1] if kept else block
+        last = result[-1] if result else block
         goes_on = block.table and last.table and block.fresh and len(block.table.rows[0]) == len(last.table.rows[0])
         if goes_on and block is not last and block.table and last.table:
             again = block.table.rows[0] == last.table.rows[0]
             last.table = replace(last.table, rows=(*last.table.rows, *block.table.rows[again:]))
         else:
-            kept.append(block)
-    return kept
+            result.append(block)
+    return result
 
 
 def _with_pictures(blocks: Sequence[PdfBlock], body: BodyStyle) -> list[PdfBlock]:
-    """The words of a picture, told apart from the text by the caption below them, stand behind the caption."""
-    kept: list[PdfBlock] = []
+    result: list[PdfBlock] = []
     for block in blocks:
-        kept.append(block)
+        result.append(block)
         if not is_figure_caption(block):
             continue
         words: list[Line] = []
-        while len(kept) > 1 and kept[-2].page == block.page and _is_label(kept[-2], body):
-            words = [*kept.pop(-2).lines, *words]
+        while len(result) > 1 and result[-2].page == block.page and _is_label(result[-2], body):
+            words = [*result.pop(-2).lines, *words]
         if words:
-            kept.append(PdfBlock(PICTURE, block.page, words))
-    return kept
+            result.append(PdfBlock(PICTURE, block.page, words))
+    return result
 
 
 def _is_label(block: PdfBlock, body: BodyStyle) -> bool:
-    """Hardly a sentence: a paragraph has two lines of words, or is set as the text is."""
+    """Return whether a block is a label in a picture: a paragraph has two lines of words, or the style of the text."""
     if block.kind not in (PARAGRAPH, ITEM, EQUATION, FOOTNOTE):
         return False
     counts = [len(re.findall(r"[^\W\d_]{3,}", line.text)) for line in block.lines]
@@ -356,12 +350,12 @@ def _is_label(block: PdfBlock, body: BodyStyle) -> bool:
 
 
 def _join_paragraphs(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
-    """Paragraphs whole again: what a float, a column or a page came between is one block, where it began."""
-    kept: list[PdfBlock] = []
+    """Join paragraphs interrupted by a float, a column or a page, where they began."""
+    result: list[PdfBlock] = []
     last: PdfBlock | None = None
     crossed = False
     for before, block in zip((None, *blocks), blocks, strict=False):
-        # code below its caption floats, as figures do
+        # code below its caption floats, like figures
         aside = block.kind in _ASIDE or (block.kind == CODE and before is not None and before.kind == CAPTION)
         crossed = crossed or block.fresh or aside
         continued = (
@@ -375,16 +369,16 @@ def _join_paragraphs(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
             last.lines.extend(block.lines)
             crossed = False
             continue
-        kept.append(block)
+        result.append(block)
         if block.kind in (PARAGRAPH, ITEM):
             last, crossed = block, False
         elif not aside:
             last = None
-    return kept
+    return result
 
 
 def _with_abstract(blocks: Sequence[PdfBlock]) -> Iterator[PdfBlock]:
-    """An abstract that begins with its name, in the same line, gets a heading."""
+    """Give an abstract that begins with its name, in the same line, a heading."""
     named = any(block.kind == HEADING and plain_title(block.text) in ABSTRACT for block in blocks)
     for block in blocks:
         match = _ABSTRACT.match(block.lines[0].text) if block.kind == PARAGRAPH and not named else None
@@ -396,7 +390,7 @@ def _with_abstract(blocks: Sequence[PdfBlock]) -> Iterator[PdfBlock]:
 
 
 def references_of(lines: Sequence[Line]) -> list[list[Line]]:
-    """The lines of each reference. What stands before the first is left to it."""
+    """Return the lines of each reference. Lines before the first label belong to the first reference."""
     starts = _by_brackets(lines) or _by_numbers(lines) or _by_indents(lines) or _by_white(lines)
     if not starts:
         return [list(lines)] if lines else []
@@ -405,9 +399,9 @@ def references_of(lines: Sequence[Line]) -> list[list[Line]]:
 
 
 def find_unnamed(lines: Sequence[Line], size: float) -> int | None:
-    """Where references begin that close a paper without a name above them, as in physics: [1], [2], [3], or raised numbers.
+    """Return where references without a heading begin at the end of a paper: [1], [2], [3], or raised numbers, as in physics.
 
-    `size` is that of the text's letters.
+    `size` is the letter size of the text.
     """
     first, reached, last = 0, 0, 0
     for index, line in enumerate(lines):
@@ -417,13 +411,13 @@ def find_unnamed(lines: Sequence[Line], size: float) -> int | None:
             first, reached, last = index, 1, index
         elif number == reached + 1 and reached:
             reached, last = number, index
-    # the notes of a paper are counted as well, far from each other
+    # the notes of a paper are numbered as well, but far apart
     dense = last - first <= _MOST_LINES * reached
     return first if reached >= _FEWEST_UNNAMED and dense and last > _LATE * len(lines) else None
 
 
 def reference_text(lines: Sequence[Line], words: Words) -> str:
-    """A reference as one line, its label in brackets."""
+    """Return a reference as one line, with its label in brackets."""
     text = words.join([line.text for line in lines])
     return _COUNTED.sub(lambda match: f"[{match.group(1)}] ", text, count=1) if _is_counted(text) else text
 
@@ -439,7 +433,7 @@ def _by_brackets(lines: Sequence[Line]) -> list[int]:
 
 
 def _by_numbers(lines: Sequence[Line]) -> list[int]:
-    """Lines that begin with 1, 2, 3 and so on; a year at the start of a line is none of them."""
+    """Return lines that begin with 1, 2, 3 and so on; a year at the start of a line is not a label."""
     starts: list[int] = []
     wanted = 1
     for index, line in enumerate(lines):
@@ -451,7 +445,7 @@ def _by_numbers(lines: Sequence[Line]) -> list[int]:
 
 
 def _by_indents(lines: Sequence[Line]) -> list[int]:
-    """What begins further left than the lines after it; each column has its own edge."""
+    """Return lines that begin further left than the lines after them; each column has its own edge."""
     starts: list[int] = []
     hanging = 0
     for stretch in _column_indexes(lines):
@@ -460,14 +454,13 @@ def _by_indents(lines: Sequence[Line]) -> list[int]:
         inner = len(stretch) - len(outer)
         hanging += inner
         if not inner and len(stretch) > 2 and starts:
-            # a column that only goes on with the reference of the column before begins none
+            # a column that only continues a reference of the previous column begins none
             continue
         starts += outer
     return starts if hanging > 0.2 * len(lines) and len(starts) >= 2 else []
 
 
 def _column_indexes(lines: Sequence[Line]) -> list[list[int]]:
-    """The indexes of the lines of each column."""
     stretches: list[list[int]] = []
     for index, line in enumerate(lines):
         if not stretches or line.fresh or line.page != lines[index - 1].page:
@@ -477,7 +470,7 @@ def _column_indexes(lines: Sequence[Line]) -> list[list[int]]:
 
 
 def _by_white(lines: Sequence[Line]) -> list[int]:
-    """What stands after more white than the lines usually have, or after a line that ends early with a full stop."""
+    """Return lines below more white than usual, or at the top of a column after a line that ends with a full stop."""
     gaps = sorted(line.gap for line in lines if not line.fresh)
     if not gaps:
         return []

@@ -1,4 +1,4 @@
-"""The characters of a page as PDFium has them, line by line, with place, size and font where somebody asks."""
+"""Read the characters of a page from PDFium, with positions, sizes and fonts on demand, and correct misencoded letters."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _TYPEWRITER = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _HYPHEN = "\ufffe"
-"""What PDFium gives for the hyphen that parts a word at the end of a line."""
+"""PDFium's code for a hyphen that splits a word at the end of a line."""
 _LINE_END = re.compile(rf"(?<=[\r\n{_HYPHEN}])")
 LARGE_SIGNS = re.compile(r"cmex|[tp]xex|mathex|extension", re.IGNORECASE)
-"""The fonts of TeX that have large signs, by their names."""
+"""Name patterns of TeX's fonts of large symbols."""
 _CODE = re.compile(r"[\x00-\x09\x0b\x0c\x0e-\x1f]|\r(?!\n)|(?<!\r)\n")
-"""What no text has: neither letters nor the ends of lines."""
+"""Codes that are neither letters nor line ends."""
 _BRACKETS = dict(enumerate("⎛⎞⎡⎤⌊⌋⌈⌉⎧⎫⟨⟩|‖")) | dict(enumerate("⎛⎞⎛⎞⎡⎤⌊⌋⌈⌉⎧⎫⟨⟩", 0x10))
-"""Codes of these fonts; as pieces of brackets, for a bracket itself is the code of another sign there."""
+"""Codes of these fonts, as pieces of brackets: a whole bracket is the code of another symbol there."""
 _PIECE_OF_BRACKET = re.compile("[⎛⎞⎡⎤⎧⎫⌊⌋⌈⌉⟨⟩|‖]+")
 _MATHEMATICS = re.compile(r"[=≤≥<>∈∼≈→←≠≡∝⊆⊂⇒⇔∑∏∫∀∃±]")
 _MOST_WORDS, _MOST_LINES, _AROUND = 4, 300, 4
@@ -40,18 +40,18 @@ _SIGNS = {
     "!": ("<", _SQUARE), "P": ("∑", _HIGH), "C": ("+", _SQUARE), "O": (">", _SQUARE), "N": ("∞", _BARS),
     "w": ("∼", _BARS), "Â": ("×", _SQUARE), "Ã": ("∗", _SQUARE), "Æ": ("±", _ANY),
 }  # fmt: skip
-"""What these fonts draw for a letter, and the shape of that."""
+"""The symbol drawn for a letter by these fonts, and its shape."""
 _TELLING = re.compile(r"[ðÞ½¼þÀŠKZ]|(?<!\w)[P!](?![a-z])")
-"""Letters that no font can draw in such a shape; the others count in a font that one of these has given away."""
+"""Letters that no font draws in such a shape; the others count in a font identified by one of these."""
 _MOST_CANDIDATES = 200
 _ODD_SPACES = re.compile(r"[\x00-\x1f\x7f\u00a0\u2000-\u200b\u2028\u2029\u202f\u3000\ufeff\ufffe\uffff]+")
 KEYS = str.maketrans("⇥⇤↵⇡⇢⇣✏⌘⌃⌦⌫", "×∗απρζϵηΣΩν")
-"""Signs of a keyboard's keys, which a common maker of PDFs gives for those of TeX's fonts."""
+"""Key symbols, which a common PDF producer assigns to symbols of TeX's fonts."""
 _LIGATURES = KEYS | str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\u00ad": "-", "\x88": "•"}
 )
 _LARGE = str.maketrans("⎛⎞⎡⎤⎧⎫", "()[]{}")
-"""What stands for a large bracket in one piece; with the pieces below it, it is the top of a taller one."""
+"""Codes of large brackets in one piece; next to bracket pieces they are the top of a taller bracket."""
 _PIECES = re.compile("[⎜⎝⎟⎠⎢⎣⎥⎦⎨⎩⎬⎭⎪]")
 _ACCENTS = {
     "´": "\u0301", "`": "\u0300", "¨": "\u0308", "ˆ": "\u0302", "˜": "\u0303", "ˇ": "\u030c", "˚": "\u030a",
@@ -65,20 +65,20 @@ _LITTLE = (
 _LITTLE_WORDS = frozenset(_LITTLE.split())
 _FEWEST_WORDS, _LITTLE_SHARE = 100, 0.08
 _FORMAL = re.compile("[\U0001d400-\U0001d7ff]+")
-"""Letters of mathematics in fonts that have a place of their own for each face."""
+"""Mathematical alphanumeric symbols, which have a code per typeface."""
 _ACCENT = re.compile(r"([´`¨ˆ˜ˇ˚¯])([A-Za-zı])")
 
 
 @dataclass(frozen=True, slots=True)
 class TextLine:
-    """A line of the page's text. `start` counts the characters of the text before it."""
+    """A line of the page's text. `start` counts the preceding characters."""
 
     text: str
     start: int
 
 
 class PageText:
-    """The text of one page, in PDFium's own order. `left` and `top` are the edges of what is shown of the page."""
+    """The text of a page in PDFium's order. `left` and `top` are the edges of the visible page."""
 
     def __init__(self, page: Any, left: float, top: float) -> None:
         self._page = page
@@ -91,14 +91,14 @@ class PageText:
 
     @cached_property
     def text(self) -> str:
-        """All of it. Lines end in line feeds, or in the hyphen that parts a word; letters that show a sign are that sign."""
-        signs = {one.place: one.sign for one in self.doubtful_letters}
+        """Whole text with corrected symbols. Lines end in line feeds, or in a hyphen that splits a word."""
+        signs = {glyph.place: glyph.sign for glyph in self.doubtful_letters}
         text = self._letters[0]
         return "".join(signs.get(place, letter) for place, letter in enumerate(text)) if signs else text
 
     @cached_property
     def doubtful_letters(self) -> list[Letter]:
-        """All letters of the kinds of which some show another sign."""
+        """Letters of all kinds with members drawn as another symbol."""
         numbers = self._letters[1]
         return find_doubtful_letters(
             self._letters[0],
@@ -107,7 +107,7 @@ class PageText:
         )
 
     def lines(self) -> Iterator[TextLine]:
-        """The lines that have text."""
+        """Yield the lines with text."""
         start = 0
         for line in _LINE_END.split(self.text):
             if line.strip():
@@ -115,8 +115,8 @@ class PageText:
             start += len(line)
 
     def characters(self, line: TextLine) -> list[Character]:
-        """The characters of a line that have ink and are not turned: a stamp may run across the page."""
-        found: list[Character] = []
+        """Return the visible characters of a line that are not rotated: a stamp may cross the page."""
+        result: list[Character] = []
         blank = False
         for place, sign in enumerate(line.text, line.start):
             index = self._letters[1][place]
@@ -126,14 +126,14 @@ class PageText:
                 continue
             font, size, turned = self._font_at(index)
             if not turned:
-                found.append(
+                result.append(
                     Character("-" if sign == _HYPHEN else sign.translate(KEYS), box, size or box.height, font, blank)
                 )
             blank = False
-        return found
+        return result
 
     def find(self, letters: Set[str], fonts: re.Pattern[str]) -> Iterator[Character]:
-        """The characters of those of these letters of which some are in a font with such a name, wherever they stand."""
+        """Yield the characters equal to letters of which some use a font with such a name, wherever they are."""
         places = [place for place, letter in enumerate(self.text) if letter in letters]
         coded = {self.text[place] for place in places if fonts.search(self._font_at(self._letters[1][place])[0])}
         for place in places if coded else ():
@@ -143,12 +143,12 @@ class PageText:
                 yield Character(self.text[place], box, size or box.height, font)
 
     def are_drawn_together(self, first: int, last: int) -> bool:
-        """Whether two characters of the text are of one text object, and so of one font and size."""
+        """Return whether two characters share a text object, and so font and size."""
         one, other = (pdfium.object_of_letter(self._handle, self._letters[1][place])[0] for place in (first, last))
         return one == other
 
     def formula_lines(self) -> list[tuple[Character, ...]]:
-        """The characters of each line that has hardly a word, on a page where some line has a sign of mathematics."""
+        """Return the characters of lines with hardly a word, near lines with a mathematical sign."""
         lines = [line for line in self.lines() if len(_WORD.findall(line.text)) <= _MOST_WORDS]
         signs = [index for index, line in enumerate(lines) if _MATHEMATICS.search(line.text)]
         near = {index for sign in signs for index in _around(lines, sign)}
@@ -157,7 +157,7 @@ class PageText:
 
     @cached_property
     def _letters(self) -> tuple[str, Sequence[int]]:
-        """The text, and the number of the letter that each character is; without what no font gives a meaning."""
+        """Text and the index of each character, without characters undefined in every font."""
         text, numbers = pdfium.text_of(self._handle, _MOST_CHARACTERS)
         if not _CODE.search(text):
             return text, numbers
@@ -165,7 +165,7 @@ class PageText:
         return "".join(signs), [index for index, sign in zip(numbers, signs, strict=True) if sign]
 
     def _sign_at(self, index: int, sign: str) -> str:
-        """The sign, or the bracket that its code is in TeX's font of large signs; nothing for a code 0 of another font."""
+        """Return the sign, or the bracket of its code in TeX's font of large symbols; "" for code 0 of another font."""
         if sign >= " " and sign != _HYPHEN:
             return sign
         if LARGE_SIGNS.search(self._font_at(index)[0]):
@@ -180,7 +180,6 @@ class PageText:
         return BoundingBox(x0 - self._left, self._top - y1, x1 - self._left, self._top - y0)
 
     def _font_at(self, index: int) -> tuple[str, float, bool]:
-        """Name and size of the font, and whether the letter is turned; each text object is asked once."""
         address, item = pdfium.object_of_letter(self._handle, index)
         if address not in self._fonts:
             turned = pdfium.is_turned(self._handle, index)
@@ -190,23 +189,23 @@ class PageText:
 
 
 def _around(lines: Sequence[TextLine], sign: int) -> Iterator[int]:
-    """The lines by one with a sign: limits and parts of fractions come right before or behind it, piece by piece."""
+    """Yield the lines around a sign: limits and parts of fractions are separate lines directly before or after it."""
     for step in (-1, 1):
         count = 0
         for index in range(sign, -1 if step < 0 else len(lines), step):
             if count > _AROUND and (count > _MOST_AROUND or len(lines[index].text) > _LONGEST_PIECE):
                 break
             yield index
-            count += not _PIECE_OF_BRACKET.fullmatch(lines[index].text.strip())  # a tall one has many
+            count += not _PIECE_OF_BRACKET.fullmatch(lines[index].text.strip())  # a tall bracket has many
 
 
 def box_around(characters: Sequence[Character]) -> BoundingBox:
-    """The smallest box that holds them all."""
+    """Return the smallest box around the characters."""
     return box_around_boxes([character.box for character in characters])
 
 
 def box_around_boxes(boxes: Sequence[BoundingBox]) -> BoundingBox:
-    """The smallest box that holds them all."""
+    """Return the smallest box around the boxes."""
     return BoundingBox(
         min(box.x0 for box in boxes),
         min(box.y0 for box in boxes),
@@ -216,17 +215,17 @@ def box_around_boxes(boxes: Sequence[BoundingBox]) -> BoundingBox:
 
 
 def is_bold(font: str) -> bool:
-    """Whether a font's name says that it is bold."""
+    """Return whether a font name says bold."""
     return bool(_BOLD.search(font))
 
 
 def is_typewriter(font: str) -> bool:
-    """Whether a font of this name has letters that are all as wide as each other."""
+    """Return whether a font name says monospaced."""
     return bool(_TYPEWRITER.search(font))
 
 
 class Letter(NamedTuple):
-    """A letter of a page's text, which counts its place there, and the sign that it shows: itself, or another."""
+    """A letter of a page's text with its index and the symbol it is drawn as, which may be itself."""
 
     place: int
     letter: str
@@ -237,9 +236,9 @@ class Letter(NamedTuple):
 def find_doubtful_letters(
     text: str, box_of: Callable[[int], BoundingBox | None], font_of: Callable[[int], tuple[str, float]]
 ) -> list[Letter]:
-    """All letters of a page of the kinds of which some show another sign; nothing where none does.
+    """Find letters that are drawn as other symbols; return all letters of these kinds, or nothing.
 
-    `box_of` and `font_of` give the ink of a place of the text, and the name and size of its font, in points.
+    `box_of` and `font_of` give the ink of a text position, and its font name and size in points.
     """
     fonts = set()
     for found in list(_TELLING.finditer(text))[:_MOST_CANDIDATES]:
@@ -254,17 +253,16 @@ def find_doubtful_letters(
             font, size = font_of(place)
             is_sign = font in fonts and shape in (_ANY, _shape_of(box, size))
             letters.append(Letter(place, letter, sign if is_sign else letter, box))
-    misprinted = {one.letter for one in letters if one.sign != one.letter}
-    return [one for one in letters if one.letter in misprinted]
+    misprinted = {glyph.letter for glyph in letters if glyph.sign != glyph.letter}
+    return [glyph for glyph in letters if glyph.letter in misprinted]
 
 
 def _shape_of(box: BoundingBox, size: float) -> str:
-    """How the ink of a sign looks that is set in this size."""
     wide, high = box.width / size, box.height / size
     if wide < 0.4 * high:
         return _TALL if high > 0.75 else _ANY
     if high > 0.95:
-        return _HIGH if high < 1.5 else _ANY  # a size that is scaled elsewhere
+        return _HIGH if high < 1.5 else _ANY  # the size is scaled elsewhere
     if high < 0.15 * wide:
         return _FLAT
     if high < 0.65 * wide:
@@ -273,28 +271,29 @@ def _shape_of(box: BoundingBox, size: float) -> str:
 
 
 def with_signs(items: Iterable[Item], letters: Sequence[Letter]) -> list[Item]:
-    """The items with the signs that their letters show, without those whose text does not agree with the `letters`."""
+    """Return the items with their drawn symbols, without items whose text disagrees with `letters`."""
     return [mended for item in items if (mended := _mend(item, letters))]
 
 
 def _mend(item: Item, letters: Sequence[Letter]) -> Item | None:
-    inside = [one for one in letters if item.box.holds(one.box)]
-    if all(one.sign == one.letter for one in inside) or "\\" in item.text:
-        return item  # where the engine wrote LaTeX, it knew the sign
+    inside = [glyph for glyph in letters if item.box.holds(glyph.box)]
+    if all(glyph.sign == glyph.letter for glyph in inside) or "\\" in item.text:
+        return item  # LaTeX means that the engine knew the symbol
     text = _with_signs(item.text, inside)
-    within = [[one for one in inside if x0 <= one.box.centre <= x1] for _, x0, x1 in item.words]
+    within = [[glyph for glyph in inside if x0 <= glyph.box.centre <= x1] for _, x0, x1 in item.words]
     words = [
-        (said, x0, x1)
+        (shown, x0, x1)
         for (word, x0, x1), own in zip(item.words, within, strict=True)
-        if (said := _with_signs(word, own)) is not None
+        if (shown := _with_signs(word, own)) is not None
     ]
     return None if text is None else replace(item, text=text, words=tuple(words) if len(words) == len(within) else ())
 
 
 def _with_signs(text: str, letters: Sequence[Letter]) -> str | None:
-    """A text with the signs of its letters, which come in its order; None where it has others, or more or fewer of them."""
+    """Return a text with the drawn symbols of its letters, in order; None if it has other letters, or more or fewer."""
     signs = {
-        letter: [one.sign for one in letters if one.letter == letter] for letter in {one.letter for one in letters}
+        letter: [glyph.sign for glyph in letters if glyph.letter == letter]
+        for letter in {glyph.letter for glyph in letters}
     }
     if any(text.count(letter) != len(found) for letter, found in signs.items()):
         return None
@@ -302,19 +301,19 @@ def _with_signs(text: str, letters: Sequence[Letter]) -> str | None:
 
 
 def is_language(text: str) -> bool:
-    """Whether enough of the words are the little ones that every text of their language has."""
+    """Return whether a text has enough function words of its language."""
     words = text.lower().split()
     return len(words) >= _FEWEST_WORDS and sum(word in _LITTLE_WORDS for word in words) > _LITTLE_SHARE * len(words)
 
 
 def is_right_to_left(text: str) -> bool:
-    """Whether most of the letters are of a script that is written from right to left."""
+    """Return whether most letters belong to a right-to-left script."""
     directions = Counter(bidirectional(character) for character in text)
     return directions["R"] + directions["AL"] > directions["L"]
 
 
 def mend_letters(text: str) -> str:
-    """The text with whole letters and plain blanks."""
+    """Return the text with composed letters and plain blanks."""
     if text.isascii() and text.isprintable() and "`" not in text:
         return text.strip()
     if not _PIECES.search(text):
@@ -324,17 +323,16 @@ def mend_letters(text: str) -> str:
 
 
 def _compose_accent(match: re.Match[str]) -> str:
-    """A letter with the accent that old fonts print before it."""
     return normalize("NFC", match.group(2).replace("ı", "i") + _ACCENTS[match.group(1)])
 
 
 def is_accent(text: str) -> bool:
-    """Whether it is an accent without its letter."""
+    """Return whether a text is an accent without its letter."""
     return text in _ACCENTS
 
 
 def with_accent(word: str, share: float, accent: str) -> str:
-    """The word with an accent on the letter that stands at this share of its width, or on one near it that can have it."""
+    """Put an accent on the letter at this share of the word's width, or on the nearest one that can have it."""
     wanted = share * len(word) - 0.5
     for place in sorted(range(len(word)), key=lambda place: abs(place - wanted)):
         letter = normalize("NFC", word[place].replace("ı", "i") + _ACCENTS[accent])

@@ -1,4 +1,4 @@
-"""Holds the engine's pieces of a page against PDFium's characters, and puts back what the engine dropped."""
+"""Compare the engine's items with PDFium's characters: restore dropped text, symbols, subscripts, exponents and run-in heads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SIGNS = {name: lookup(f"GREEK SMALL LETTER {name.upper()}") for name in _GREEK.
 _SIGNS |= {name.capitalize(): lookup(f"GREEK CAPITAL LETTER {name.upper()}") for name in _GREEK.split()}
 _SIGNS |= {"lambda": "λ", "Lambda": "Λ", "ell": "ℓ"}
 _SYMBOLS = re.compile(r"cmsy|cmbsy|cmex|msam|msbm", re.IGNORECASE)
-"""Fonts of signs alone."""
+"""Fonts of symbols only."""
 _BARRED = re.compile(r"\\(?:overline|underline)\s*\{[^{}$]{8,}\}")
 _ENDS_CODE = re.compile(r"[({;})]\s*$")
 _ALEFS, _LAM = frozenset("اأإآ"), "ل"
@@ -32,7 +32,7 @@ _FEWEST_MISSING = 2
 _SHORTEST = 5
 _FEWEST_LETTERS = 12
 _CELL_GAP = 0.9
-"""White as wide as this share of the letters' size parts two pieces."""
+"""White that separates two pieces, as a share of the letter size."""
 _DESCENDING = frozenset("gjpqyQ,;()[]{}|/$")
 _ASCENT, _DESCENT = 0.85, 0.25
 _SMALLER, _RAISED, _LOWERED = 0.85, 0.2, 0.08
@@ -50,7 +50,7 @@ _COMMAND_SIGNS = {
     "?": "⊥",
     ";": "∅",
 }
-"""What the engine leaves in the text; all of them are other signs in the fonts of letters."""
+"""Codes the engine leaves in the text; in letter fonts all of them are other signs."""
 _CODES = _COMMAND_SIGNS | {"h": "⟨", "i": "⟩", "k": "‖", "f": "{", "g": "}", "j": "|", "µ": "⪯"}
 _ITALICS = re.compile(r"cmmi", re.IGNORECASE)
 _CODED = re.compile(f"{_SYMBOL_FONT.pattern}|{_ITALICS.pattern}", re.IGNORECASE)
@@ -59,41 +59,45 @@ _SPELLED = {
     "∀": ("\\forall",), "∃": ("\\exists",), "→": ("\\rightarrow", "\\to"), "⊤": ("\\top",), "⊥": ("\\bot", "\\perp"),
     "∅": ("\\emptyset",), "ℓ": ("\\ell",),
 }  # fmt: skip
-"""How the engine writes a sign where it knows it, beside the sign itself."""
+"""Spellings of a symbol by an engine that recognized it, next to the symbol itself."""
 _WORD = re.compile(r"(?<!\w)(?:[^\W\d_]\w{1,5}|[hfkj]\w{1,30}|\w{1,30}[igkj]|i)(?!\w)")
-"""Short ones, and those with what may be the code of a bracket at an end."""
+"""Short words, and words with a possible bracket code at an end."""
 _POWER = re.compile(r"(?<![\w.,])(?:(?:2|10)[−-]?[0-9]{1,3}|[0-9]{2,5}(?= ?[=×]))(?![\w.,]?[0-9])(?!\w)")
-"""Digits that may be a power. Behind other numbers a raised digit is the mark of a footnote, but for "32² = 1024"."""
+"""Digits that may be a power. A raised digit after another number is a footnote mark, except in "32² = 1024"."""
+_BASE = re.compile(r"(?:(?<![^\W_])[^\W\d_]|(?<=[^\W_])\))$")
+_EXPONENT = re.compile(r"(?:[^\W\d_]{1,2}|[1-9])(?!\w)")
+_TERM = re.compile(r"\((?=[^()]*[-+−/·×*])(?:(?![^\W\d_]{3})[^()]){1,24}$")
+"""Text before the closing bracket of a term that may have an exponent: an operator, and no word."""
 _BRACKETS = frozenset("⟨⟩‖{}|")
 _CLOSING = ("i", "ii")
-"""Behind a prime, which is a line of its own for PDFium, brackets are a word."""
+"""Bracket codes after a prime, which PDFium puts on a line of its own."""
 _FORMULA = re.compile(r"(\$[^$]*\$)")
 _LONGEST_BASE = 2
 _FARTHEST = 0.6
 """White before the rest of an index, at most, in sizes of its base."""
 _NUMBERED = re.compile(r"(?:[0-9A-Z]{1,2}(?:\.[0-9]{1,2}){1,3}\.?|[0-9]{1,2}\))\s+[^\W\d_]")
-"""A list counts in whole numbers; in brackets as well, but its words are set as the text is."""
+"""A heading number. Lists count in whole numbers; numbers in brackets count too, but their words must differ in style."""
 _FEWEST, _MOST = 3, 100
 _FEWEST_BEHIND = 6
-"""So many letters must follow in another font: one word may be set off in a heading."""
+"""Letters that must follow in another font: a single word may be emphasized in a heading."""
 _MARKS, _WIDE = frozenset(".:—–"), 0.6
-"""A heading ends in one of these marks, or in white as wide as this share of the letters' size."""
+"""A heading ends in one of these marks, or in white as wide as this share of the letter size."""
 _SLACK = 1.0
 
 
 def with_dropped(items: Sequence[Item], text: PageText, known: str, skipped: Sequence[BoundingBox]) -> list[Item]:
-    """The items of a page, with those lines of PDFium's text that are not in them as items of their own.
+    """Return the items of a page, with lines of PDFium's text that the engine dropped as additional items.
 
-    `known` is all that the engine found on the page, shown or not; what stands in a box of `skipped` is not looked at.
+    `known` is all text the engine found on the page, visible or not; boxes in `skipped` are ignored.
     """
-    # a ruling of a table above some letters reads as one long bar over a formula
+    # the engine takes a table rule above letters for a long bar over a formula
     kept = [item for item in items if not _BARRED.search(item.text)]
     body = fold(_BARRED.sub(" ", known))
     lines = list(text.lines())
     letters = [fold(line.text) for line in lines]
     whole = {fold(word) for word in known.split()}
     for index, line in enumerate(lines):
-        # a figure or two stand in many a word
+        # a digit or two occur in many words
         given = whole if len(letters[index]) < _SHORTEST else body
         if letters[index] and letters[index] not in given:
             elsewhere = f"{''.join(letters[:index])}|{''.join(letters[index + 1 :])}"
@@ -106,7 +110,7 @@ def with_dropped(items: Sequence[Item], text: PageText, known: str, skipped: Seq
 def _signs_of_code(
     items: Sequence[Item], line: TextLine, text: PageText, skipped: Sequence[BoundingBox]
 ) -> Iterator[Item]:
-    """What the engine has not of the end of a line of code: it drops pieces without a letter, `) {`."""
+    """Yield the missing end of a line of code: the engine drops pieces without a letter, such as `) {`."""
     characters = text.characters(line)
     if 2 * sum(is_typewriter(one.font) for one in characters) <= len(characters):
         return
@@ -117,26 +121,26 @@ def _signs_of_code(
 
 
 def items_of_lines(text: PageText, skipped: Sequence[BoundingBox]) -> list[Item]:
-    """An item for each line of PDFium's text, as it runs: the engine gives what runs from right to left in pieces."""
+    """Return an item for each line of PDFium's text: the engine splits right-to-left lines into pieces."""
     items = []
     for line in text.lines():
-        characters = [one for one in text.characters(line) if not any(box.holds(one.box) for box in skipped)]
+        characters = [glyph for glyph in text.characters(line) if not any(box.holds(glyph.box) for box in skipped)]
         if characters:
             items.append(replace(item_of(characters), text=mend_letters(_in_order(characters))))
     return items
 
 
 def _in_order(characters: Sequence[Character]) -> str:
-    """The text of a line; a ligature of lam and alef, which is one glyph, comes with its letters the wrong way round."""
-    signs = [one.text for one in characters]
-    for index, (one, after) in enumerate(itertools.pairwise(characters)):
-        if one.text in _ALEFS and after.text == _LAM and one.box == after.box:
-            signs[index], signs[index + 1] = after.text, one.text
-    return "".join(f" {sign}" if one.blank else sign for one, sign in zip(characters, signs, strict=True))
+    """Return the text of a line; the letters of a lam-alef ligature, a single glyph, arrive reversed."""
+    signs = [glyph.text for glyph in characters]
+    for index, (glyph, after) in enumerate(itertools.pairwise(characters)):
+        if glyph.text in _ALEFS and after.text == _LAM and glyph.box == after.box:
+            signs[index], signs[index + 1] = after.text, glyph.text
+    return "".join(f" {sign}" if glyph.blank else sign for glyph, sign in zip(characters, signs, strict=True))
 
 
 def fold(text: str) -> str:
-    """The letters and figures alone, as they are compared; LaTeX counts as what it shows."""
+    """Return only letters and digits, for comparison; LaTeX commands count as the symbols they show."""
     if "\\" in text:
         text = _COMMAND.sub(lambda match: _SIGNS.get(match[1], match[1] if match[1] in FUNCTIONS else " "), text)
     return "".join(filter(str.isalnum, normalize("NFKC", text).casefold()))
@@ -145,7 +149,7 @@ def fold(text: str) -> str:
 def _with_line(
     items: Sequence[Item], line: TextLine, text: PageText, skipped: Sequence[BoundingBox], elsewhere: str
 ) -> list[Item]:
-    """The items, where one line of PDFium's takes the place of those that have too little of it.
+    """Return the items, with a line of PDFium's text in place of items that have too little of it.
 
     `elsewhere` are the letters of the page's other lines.
     """
@@ -163,10 +167,10 @@ def _with_line(
         and not _is_of(fold(item.text), elsewhere, fold(line.text))
     ]
     size = max(one.size for one in inked)
-    # the number of a line of code, or of a footnote, stands small before it
-    said = list(itertools.dropwhile(lambda one: one.text.isdigit() and one.size < _SMALLER * size, inked))
-    # each figure counts, and each letter of mathematics beyond U+FFFF, of which the engine knows none
-    exact = {fold(one.text) for one in said if one.text.isdigit() or one.text > "\uffff"}
+    # the number of a line of code or of a footnote is small and before it
+    shown = list(itertools.dropwhile(lambda one: one.text.isdigit() and one.size < _SMALLER * size, inked))
+    # each digit counts, and each mathematical letter beyond U+FFFF, which the engine never knows
+    exact = {fold(one.text) for one in shown if one.text.isdigit() or one.text > "\uffff"}
     missing = Counter(fold("".join(one.text for one in inked)))
     missing.subtract(fold(" ".join(item.text for item in near)))
     count = sum(number for number in missing.values() if number > 0)
@@ -174,28 +178,27 @@ def _with_line(
     if complete and count <= max(_MOST_MISSING * len(inked), _FEWEST_MISSING) and near:
         return list(items)
     replaced = {item for item in near if _lies_in(item.box, box)}
-    # the box of a formula may reach over letters that it has not
+    # the box of a formula may reach over letters it does not have
     others = [(item.box, Counter(fold(item.text))) for item in near if item not in replaced]
     pieces = _pieces_of([one for one in characters if not _is_given(one, others, base)])
     return [*(item for item in items if item not in replaced), *map(item_of, pieces)]
 
 
 def _baseline(characters: Sequence[Character]) -> float:
-    """Where most of the letters stand."""
-    size = max(one.size for one in characters)
-    feet = [one.box.y1 for one in characters if one.text not in _DESCENDING and one.size > 0.9 * size]
-    feet = feet or [one.box.y1 for one in characters]
+    size = max(glyph.size for glyph in characters)
+    feet = [glyph.box.y1 for glyph in characters if glyph.text not in _DESCENDING and glyph.size > 0.9 * size]
+    feet = feet or [glyph.box.y1 for glyph in characters]
     return sorted(feet)[len(feet) // 2]
 
 
 def _holds(box: BoundingBox, one: Character, base: float) -> bool:
-    """Whether a letter is of the line that a box is drawn around: tall letters reach into the box of the line above."""
+    """Return whether a letter belongs to the line of a box: tall letters reach into the box of the line above."""
     middle = min(max(one.box.y0, base - one.size / 4), one.box.y1)
     return box.x0 <= one.box.centre <= box.x1 and box.y0 <= middle <= box.y1
 
 
 def _is_given(one: Character, others: Sequence[tuple[BoundingBox, Counter[str]]], base: float) -> bool:
-    """Whether one of these items has a letter; it is counted off there. Signs are those of the item that they stand in."""
+    """Return whether one of the items has a letter, and count it off there. Signs belong to the item they are inside."""
     for box, letters in others:
         sign = fold(one.text)
         if _holds(box, one, base) and (not sign or letters[sign] > 0):
@@ -205,7 +208,6 @@ def _is_given(one: Character, others: Sequence[tuple[BoundingBox, Counter[str]]]
 
 
 def _is_of(letters: str, elsewhere: str, line: str) -> bool:
-    """Whether a piece is of another line, and not of this one."""
     return len(letters) >= _FEWEST_LETTERS and letters in elsewhere and letters not in line
 
 
@@ -214,31 +216,30 @@ def _touch(one: BoundingBox, other: BoundingBox) -> bool:
 
 
 def _lies_in(inner: BoundingBox, outer: BoundingBox) -> bool:
-    """Whether a piece is of this line and of no other: it begins and ends within it, and its middle is at its height."""
+    """Return whether a piece belongs to this line only: it begins and ends inside, and its middle is at this height."""
     slack = outer.height / 2
     across = inner.x0 > outer.x0 - slack and inner.x1 < outer.x1 + slack
     return across and outer.y0 - 1 <= inner.middle <= outer.y1 + 1
 
 
 def _pieces_of(characters: Sequence[Character]) -> Iterator[list[Character]]:
-    """The characters of a line, parted where wide white is, or where the line goes back or to another height."""
     piece: list[Character] = []
-    for one in characters:
+    for glyph in characters:
         if piece:
-            gap, size = one.box.x0 - piece[-1].box.x1, max(one.size, piece[-1].size)
-            away = abs(one.box.middle - piece[-1].box.middle)
+            gap, size = glyph.box.x0 - piece[-1].box.x1, max(glyph.size, piece[-1].size)
+            away = abs(glyph.box.middle - piece[-1].box.middle)
             if gap > _CELL_GAP * size or gap < -2 * size or away > size:
                 yield piece
                 piece = []
-        piece.append(one)
+        piece.append(glyph)
     if piece:
         yield piece
 
 
 def item_of(piece: Sequence[Character]) -> Item:
-    """An item of characters that stand side by side; raised and lowered ones between dollar signs."""
-    size = Counter(round(one.size, 1) for one in piece).most_common(1)[0][0]
-    font = Counter(one.font for one in piece).most_common(1)[0][0]
+    """Return an item of adjacent characters, with raised and lowered ones between dollar signs."""
+    size = Counter(round(glyph.size, 1) for glyph in piece).most_common(1)[0][0]
+    font = Counter(glyph.font for glyph in piece).most_common(1)[0][0]
     ink, base = box_around(piece), _baseline(piece)
     box = BoundingBox(ink.x0, min(ink.y0, base - _ASCENT * size), ink.x1, max(base + _DESCENT * size, base))
     text = mend_letters(_text_with_scripts(piece, size, base))
@@ -247,17 +248,17 @@ def item_of(piece: Sequence[Character]) -> Item:
 
 def _text_with_scripts(piece: Sequence[Character], size: float, base: float) -> str:
     parts: list[tuple[str, str]] = []
-    for one in map(mend_symbol, piece):
-        mark = script_of(one, size, base)
-        if parts and parts[-1][0] == mark and not (mark and one.blank):
-            parts[-1] = (mark, parts[-1][1] + (" " if one.blank else "") + one.text)
+    for glyph in map(mend_symbol, piece):
+        mark = script_of(glyph, size, base)
+        if parts and parts[-1][0] == mark and not (mark and glyph.blank):
+            parts[-1] = (mark, parts[-1][1] + (" " if glyph.blank else "") + glyph.text)
         else:
-            parts.append((mark, (" " if one.blank and parts and not mark else "") + one.text))
+            parts.append((mark, (" " if glyph.blank and parts and not mark else "") + glyph.text))
     return "".join(f"${mark}{{{text}}}$" if mark else text for mark, text in parts)
 
 
 def script_of(one: Character, size: float, base: float) -> str:
-    """`^` or `_` for a character that is smaller than its line and stands higher or lower; empty for others."""
+    """Return `^` or `_` for a character that is smaller than its line and raised or lowered; else ""."""
     if one.size > _SMALLER * size or not one.text.isalnum():
         return ""
     if one.box.y1 < base - _RAISED * size:
@@ -266,7 +267,7 @@ def script_of(one: Character, size: float, base: float) -> str:
 
 
 def with_symbols(items: Iterable[Item], text: PageText) -> list[Item]:
-    """The items of a page with these signs; an item whose letters are not those of the page stays as it is."""
+    """Return the items with the symbols of TeX's fonts; an item with other letters than the page stays as it is."""
     letters = sorted(text.find({*_COMMAND_SIGNS, "`"}, _CODED), key=lambda one: one.box.middle)
     signs = [mend_symbol(one).text for one in letters]
     if all(sign == one.text for sign, one in zip(signs, letters, strict=True)):
@@ -290,7 +291,7 @@ def _mend(item: Item, letters: Sequence[tuple[Character, str]]) -> Item:
 
 
 def mend_symbol(one: Character) -> Character:
-    """What a code of TeX's fonts stands for."""
+    """Return the symbol for a code of TeX's fonts."""
     if one.text == "`" and _ITALICS.search(one.font):
         return replace(one, text="ℓ")
     known = _CODES.get(one.text) if _SYMBOL_FONT.search(one.font) else None
@@ -298,17 +299,17 @@ def mend_symbol(one: Character) -> Character:
 
 
 def _insert_symbols(text: str, letters: Sequence[tuple[Character, str]]) -> str:
-    """The text with these signs for their letters, which come in its order; as it is, if it has not just these."""
+    """Insert symbols in place of their codes, in order; return the text unchanged if the codes differ."""
     waiting: dict[str, list[str]] = defaultdict(list)
     spelled: dict[str, str] = {}
-    """What stands in the text -> the letter of the page."""
-    for one, sign in letters:
-        waiting[one.text].append(sign)
-        spelled |= dict.fromkeys((one.text, sign, *_SPELLED.get(sign, ())), one.text)
+    """Spelling in the text -> letter of the page."""
+    for glyph, sign in letters:
+        waiting[glyph.text].append(sign)
+        spelled |= dict.fromkeys((glyph.text, sign, *_SPELLED.get(sign, ())), glyph.text)
     if not letters:
         return text
     known = "|".join(
-        re.escape(one) + "(?![a-z])" * one.startswith("\\") for one in sorted(spelled, key=len, reverse=True)
+        re.escape(glyph) + "(?![a-z])" * glyph.startswith("\\") for glyph in sorted(spelled, key=len, reverse=True)
     )
     pieces = re.split(f"({known})", text)
     for place in range(1, len(pieces), 2):
@@ -325,24 +326,35 @@ def _insert_symbols(text: str, letters: Sequence[tuple[Character, str]]) -> str:
 
 
 def with_subscripts(items: Sequence[Item], text: PageText) -> list[Item]:
-    """The items of a page, where these words are formulas between dollar signs."""
-    kept = list(items)
-    for word, told, box in _words_with_subscripts(text):
-        for place, item in enumerate(kept):
-            if item.box.holds(box) and (
-                changed := _insert_script(item.text, word, told, _share(box, item.box.x0, item.box.x1))
-            ):
-                words = [
-                    (
-                        _insert_script(one, word, told, _share(box, x0, x1)) or one if x0 <= box.centre <= x1 else one,
-                        x0,
-                        x1,
-                    )
-                    for one, x0, x1 in item.words
-                ]
-                kept[place] = replace(item, text=changed, words=tuple(words))
-                break
-    return kept
+    """Return the items of a page with words that have subscripts or exponents as formulas between dollar signs."""
+    result = list(items)
+    for word, formula, box in _words_with_subscripts(text):
+        _replace_word(result, word, formula, box)
+    for word, formula, box, above in _words_with_exponents(text):
+        # the exponent may be an item of its own
+        if not _replace_word(result, word, formula, box):
+            _replace_word(result, word[1:], "$" + formula[formula.index("^") :], above, alone=True)
+    return result
+
+
+def _replace_word(items: list[Item], word: str, told: str, box: BoundingBox, *, alone: bool = False) -> bool:
+    for place, item in enumerate(items):
+        if not item.box.holds(box) or (alone and item.text != word):
+            continue
+        if changed := _insert_script(item.text, word, told, _share(box, item.box.x0, item.box.x1)):
+            words = [
+                (
+                    _insert_script(glyph, word, told, _share(box, x0, x1)) or glyph
+                    if x0 <= box.centre <= x1
+                    else glyph,
+                    x0,
+                    x1,
+                )
+                for glyph, x0, x1 in item.words
+            ]
+            items[place] = replace(item, text=changed, words=tuple(words))
+            return True
+    return False
 
 
 def _share(box: BoundingBox, x0: float, x1: float) -> float:
@@ -354,42 +366,69 @@ def _words_with_subscripts(text: PageText) -> Iterator[tuple[str, str, BoundingB
         for match in (*_WORD.finditer(line.text), *_POWER.finditer(line.text)):
             first, last = line.start + match.start(), line.start + match.end() - 1
             if match.group() not in _CLOSING and text.are_drawn_together(first, last):
-                continue  # in one font and size
+                continue  # one font and size
             behind = len(line.text) - len(line.text[match.end() :].lstrip()) + 1
             found = text.characters(TextLine(line.text[match.start() : behind], first))
             word, after = found[: len(match.group())], found[len(match.group()) :]
-            if len(word) == len(match.group()) and (told := _write(word, after)) != match.group():
-                yield match.group(), told, box_around(word)
+            if len(word) == len(match.group()) and (formula := _write(word, after)) != match.group():
+                yield match.group(), formula, box_around(word)
+
+
+def _words_with_exponents(text: PageText) -> Iterator[tuple[str, str, BoundingBox, BoundingBox]]:
+    """Yield a letter or a bracketed term whose exponent begins PDFium's next line: "r" and "2 in"."""
+    for line, following in itertools.pairwise(text.lines()):
+        base, raised = _BASE.search(line.text), _EXPONENT.match(following.text)
+        if not base or not raised or (base.group() == ")" and not _TERM.search(line.text[: base.start()][-30:])):
+            continue
+        before = text.characters(TextLine(line.text, line.start))
+        above = text.characters(TextLine(raised.group(), following.start))
+        if not before or not above or "′" in {mend_symbol(one).text for one in above}:
+            continue
+        one, size = before[-1], before[-1].size
+        is_raised = all(
+            other.size < _SMALLER * size and one.box.y0 - size / 2 < other.box.y1 < one.box.middle for other in above
+        )
+        # a footnote mark follows a letter in the style of the words before it
+        is_marked = raised.group().isdigit() and one.text != ")" and before[-2:-1] and before[-2].font == one.font
+        if is_raised and abs(above[0].box.x0 - one.box.x1) < size / 2 and not is_marked:
+            formula = f"^{{{''.join(map(tex_of, raised.group())).strip()}}}$"
+            told = f")${formula}" if one.text == ")" else f"${tex_of(one.text)}{formula}"
+            yield one.text + raised.group(), told, box_around([one, *above]), box_around(above)
 
 
 def _write(word: Sequence[Character], after: Sequence[Character]) -> str:
-    """The word with its brackets, and with its formula between dollar signs."""
+    """Return a word with corrected brackets, and with its formula between dollar signs."""
     if word[0].text.isdigit():
         return _write_power(word)
-    signs = [mend_symbol(one) for one in word]
+    signs = [mend_symbol(glyph) for glyph in word]
     start = _count_brackets(signs)
     end = _count_brackets(signs[start:][::-1])
     inner = signs[start : len(signs) - end]
     formula = _formula_of(inner, after) if len(inner) > 1 else ""
-    middle = f"${formula}$" if formula else "".join(one.text for one in word[start : len(word) - end])
-    return "".join([*(one.text for one in signs[:start]), middle, *(one.text for one in signs[len(signs) - end :])])
+    middle = f"${formula}$" if formula else "".join(glyph.text for glyph in word[start : len(word) - end])
+    return "".join(
+        [*(glyph.text for glyph in signs[:start]), middle, *(glyph.text for glyph in signs[len(signs) - end :])]
+    )
 
 
 def _write_power(digits: Sequence[Character]) -> str:
     size, base = digits[0].size, digits[0].box.y1
-    marks = ["^" if one.text in "−-" and one.size <= _SMALLER * size else script_of(one, size, base) for one in digits]
+    marks = [
+        "^" if glyph.text in "−-" and glyph.size <= _SMALLER * size else script_of(glyph, size, base)
+        for glyph in digits
+    ]
     height = marks.count("")
-    below, above = ("".join(one.text for one in part) for part in (digits[:height], digits[height:]))
+    below, above = ("".join(glyph.text for glyph in part) for part in (digits[:height], digits[height:]))
     raised = not any(marks[:height]) and set(marks[height:]) == {"^"}
     return f"${below}^{{{above.replace('−', '-')}}}$" if raised else below + above
 
 
 def _count_brackets(signs: Sequence[Character]) -> int:
-    return next((count for count, one in enumerate(signs) if one.text not in _BRACKETS), len(signs))
+    return next((count for count, glyph in enumerate(signs) if glyph.text not in _BRACKETS), len(signs))
 
 
 def _formula_of(word: Sequence[Character], after: Sequence[Character]) -> str:
-    """Its LaTeX; empty for a word in small capitals, with the mark of a footnote, or whose index goes on behind it."""
+    """Return the LaTeX of a word; "" for small capitals, a footnote mark, or an index that continues after it."""
     size, base = word[0].size, word[0].box.y1
     if any(one.size < _SMALLER * size and one.box.x0 - word[-1].box.x1 < _FARTHEST * size for one in after):
         return ""
@@ -410,11 +449,10 @@ def _mark_of(one: Character, size: float, base: float) -> str:
 
 
 def _insert_script(text: str, word: str, told: str, share: float) -> str:
-    """The text with this for the word that begins nearest to this share of it; empty where no word outside a formula
-    is this one."""
+    """Replace the occurrence of a word nearest to this share of the text, outside formulas; return "" if there is none."""
     parts = _FORMULA.split(text)
-    # a prime is a 0 in the item, and may stand between a bracket and its formula
-    before = "(?<=0)" if word in _CLOSING else r"(?<!\w)"
+    # a prime is a 0 in the item, and may be between a bracket and its formula
+    before = "(?<=0)" if word in _CLOSING else "" if word[0] == ")" else r"(?<!\w)"
     behind = r"(?![^\W0])" if told[0] == "⟨" and word not in _CLOSING else r"(?!\w)"
     starts = [0, *accumulate(map(len, parts))]
     places = [
@@ -426,7 +464,7 @@ def _insert_script(text: str, word: str, told: str, share: float) -> str:
         return ""
     _, number, at = min(places)
     tail = parts[number][at + len(word) :]
-    if number and not at and told.startswith("$"):  # formulas that touch are one
+    if number and not at and told.startswith("$"):  # merge adjacent formulas
         parts[number - 1], told = parts[number - 1][:-1], f" {told[1:]}"
     if number + 1 < len(parts) and not tail and told.endswith("$"):
         told, parts[number + 1] = f"{told[:-1]} ", parts[number + 1][1:]
@@ -435,27 +473,27 @@ def _insert_script(text: str, word: str, told: str, share: float) -> str:
 
 
 def split_run_in(items: Sequence[Item], text: PageText) -> list[Item]:
-    """The items, where a heading and what follows it in its line are two, and the first one is marked as `run_in`."""
-    kept = list(items)
+    """Split items where a heading and its paragraph share a line; the heading gets `run_in`."""
+    result = list(items)
     for line in text.lines():
         if _NUMBERED.match(line.text.strip()):
             characters = text.characters(line)
             if behind := _find_switch(characters):
-                kept = list(_cut(kept, characters, behind))
-    return kept
+                result = list(_cut(result, characters, behind))
+    return result
 
 
 def _find_switch(characters: Sequence[Character]) -> int:
-    """The place of the first character behind the heading; 0 where the whole line is set alike."""
-    first = next((place for place, one in enumerate(characters) if one.text.isalpha()), None)
+    """Return the index of the first character after the heading; 0 if the style never changes."""
+    first = next((place for place, glyph in enumerate(characters) if glyph.text.isalpha()), None)
     if first is None or characters[-1].font == characters[first].font:
         return 0
     font = characters[first].font
     behind = len(characters)
     while characters[behind - 1].font != font:
         behind -= 1
-    letters = sum(one.text.isalpha() for one in characters[first:behind])
-    following = [one for one in characters[behind:] if one.text.isalpha()]
+    letters = sum(glyph.text.isalpha() for glyph in characters[first:behind])
+    following = [glyph for glyph in characters[behind:] if glyph.text.isalpha()]
     ends = characters[behind - 1].text in _MARKS or (
         characters[behind].box.x0 - characters[behind - 1].box.x1 > _WIDE * characters[behind].size
     )
@@ -463,16 +501,15 @@ def _find_switch(characters: Sequence[Character]) -> int:
 
 
 def _cut(items: Sequence[Item], characters: Sequence[Character], behind: int) -> Iterator[Item]:
-    """The items, the one that the place is in cut in two there."""
     end, start = characters[behind - 1].box, characters[behind].box
-    font = next(one.font for one in characters if one.text.isalpha())
+    font = next(glyph.font for glyph in characters if glyph.text.isalpha())
     for item in items:
         across = item.box.x0 < end.x1 - _SLACK and item.box.y0 < end.middle < item.box.y1
         if not across or item.box.x0 >= start.x0 or item.box.x1 < end.x1 - _SLACK:
             yield item
             continue
-        within = [one for one in characters[:behind] if one.box.x0 >= item.box.x0 - _SLACK]
-        place = _place_behind(item.text, sum(one.text.isalnum() for one in within))
+        within = [glyph for glyph in characters[:behind] if glyph.box.x0 >= item.box.x0 - _SLACK]
+        place = _place_behind(item.text, sum(glyph.text.isalnum() for glyph in within))
         if not item.text[place:].strip():
             yield replace(item, run_in=True)
             continue
@@ -498,7 +535,6 @@ def _cut(items: Sequence[Item], characters: Sequence[Character], behind: int) ->
 
 
 def _place_behind(text: str, count: int) -> int:
-    """The place behind so many letters and digits, and behind the signs that end their word."""
     for place, sign in enumerate(text):
         if not count and sign.isspace():
             return place

@@ -1,13 +1,13 @@
-"""Reads PDFs with docling (the extra `docling`), where it and its models are installed. Nothing is fetched."""
+"""Read PDFs with docling (the extra `docling`), if it and its models are installed. Nothing is downloaded."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import replace
 from importlib.metadata import version
-from typing import Any, Protocol
+from typing import Any
 
 from phases.readers.kinds import DOCLING_MODELS, why_no_reader
 from phases.readers.markdown import PAGE_MARK
@@ -21,16 +21,18 @@ LOST = "lost"
 _MOST_LOST = 0.1
 _MOST_ROWS = 5000
 _ALIKE = 0.9
-"""A row of figures counts as given where so many of its letters are in words of the page: a reader may order its cells anew."""
+"""Share of a line's letters that must occur in words of the page: a reader may reorder the cells of a row of figures."""
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.MULTILINE)
 _NUMBER = re.compile(r"(?:[0-9]{1,2}|[A-Z])((?:\.[0-9]{1,2}){0,4})\.? ")
 _SHORTEST_HIDDEN = 4
+PageReader = Callable[[str, str | None], Sequence[str]]
+"""Another reader of PDFs: (path, password) -> the Markdown of each page. Raises Unreadable."""
 _PLACES = re.compile(r"[^\W_]+")
 
 
 def read_docling_input(source: InputFile) -> Reading:
-    """The reading of a PDF (PDF_READERS)."""
+    """Read a PDF with docling (PDF_READERS)."""
     if why := why_no_reader("docling"):
         raise Unreadable(NO_READER, why)
     return read_held(_read_pages, f"docling {version('docling')}", source)
@@ -38,7 +40,7 @@ def read_docling_input(source: InputFile) -> Reading:
 
 def _read_pages(path: str, password: str | None) -> Sequence[str]:
     converter = _open_converter(password)
-    from docling.exceptions import ConversionError  # as below
+    from docling.exceptions import ConversionError  # see below
 
     try:
         document = converter.convert(path).document
@@ -49,15 +51,14 @@ def _read_pages(path: str, password: str | None) -> Sequence[str]:
 
 
 def _open_converter(password: str | None) -> Any:
-    """A converter that has its models on the disk. Raises Unreadable where they are not there."""
-    # imported here: it takes seconds, and few have it
+    # imported here: it takes seconds, and few users have it
     from docling.datamodel.backend_options import PdfBackendOptions
     from docling.datamodel.base_models import InputFormat
     from docling.datamodel.pipeline_options import PdfPipelineOptions
     from docling.datamodel.settings import settings
     from docling.document_converter import DocumentConverter, PdfFormatOption
 
-    # without a directory of its own it would fetch models over the network, while it holds a hostile file
+    # without a local directory it would download models while it holds a hostile file
     models = settings.artifacts_path or os.path.join(settings.cache_dir, "models")
     if not os.path.isdir(models):
         raise Unreadable(NO_READER, f"docling's models are not in {models}; fetch them with: {DOCLING_MODELS}")
@@ -69,25 +70,8 @@ def _open_converter(password: str | None) -> Any:
     )
 
 
-class PageReader(Protocol):
-    """Another reader of PDFs."""
-
-    def __call__(self, path: str, password: str | None) -> Sequence[str]:
-        """The Markdown of each page, in their order. Raises Unreadable."""
-
-
-@dataclass(frozen=True)
-class _Losses:
-    """What of the pages a reader did not give."""
-
-    rows: tuple[LeftOut, ...]
-    lost: int
-    """In letters and figures, as is `all`."""
-    all: int
-
-
 def read_held(read_pages: PageReader, name: str, source: InputFile) -> Reading:
-    """The reading of a PDF by another reader, called `name`. Raises Unreadable."""
+    """Read a PDF with another reader called `name`, and report lost text. Raises Unreadable."""
     own = read_pdf(source.path, source.password)
     if own.verdict not in READABLE:
         return own
@@ -95,10 +79,10 @@ def read_held(read_pages: PageReader, name: str, source: InputFile) -> Reading:
     with open_pdf(source.path, source.password) as scan:
         pages = [*given, *[""] * (scan.count - len(given))][: scan.count]
         pages = [_without_hidden(page, number, own) for number, page in enumerate(pages, 1)]
-        losses = _find_losses(scan, pages, own)
+        rows, lost, letters = _find_losses(scan, pages, own)
     detail = own.detail
-    if losses.lost > _MOST_LOST * losses.all:
-        share = 100 * losses.lost // max(losses.all, 1)
+    if lost > _MOST_LOST * letters:
+        share = 100 * lost // max(letters, 1)
         detail = "; ".join(filter(None, (detail, f"{name} gave {100 - share} % of the letters on the pages")))
     return replace(
         own,
@@ -106,12 +90,12 @@ def read_held(read_pages: PageReader, name: str, source: InputFile) -> Reading:
         reader=name,
         pages=tuple(_in_dialect(page, own.title) for page in pages),
         detail=detail,
-        left_out=(*own.left_out, *losses.rows)[:_MOST_ROWS],
+        left_out=(*own.left_out, *rows)[:_MOST_ROWS],
     )
 
 
 def _without_hidden(page: str, number: int, own: Reading) -> str:
-    """The page without the reader's comments, and without lines that are words which the page does not show."""
+    """Remove the reader's comments, and lines of words that are invisible on the page."""
     text = _COMMENT.sub("", PAGE_MARK.sub("", page))
     for row in own.hidden:
         words = _PLACES.findall(row.text)
@@ -120,11 +104,12 @@ def _without_hidden(page: str, number: int, own: Reading) -> str:
     return text
 
 
-def _find_losses(scan: Scan, pages: Sequence[str], own: Reading) -> _Losses:
+def _find_losses(scan: Scan, pages: Sequence[str], own: Reading) -> tuple[list[LeftOut], int, int]:
+    """Return the lines that a reader did not return, the count of their letters and digits, and that of all lines."""
     rows, lost, count = [], 0, 0
     known = {(row.page, fold(row.text)) for row in own.left_out}
     for number in range(1, scan.count + 1):
-        # a paragraph that runs on over a page break may be given with either page
+        # a paragraph across a page break may be returned with either page
         near = " ".join(pages[max(0, number - 2) : number + 1])
         body, words = fold(near), {fold(word) for word in near.split()}
         aside = "".join(text for page, text in known if page == number)
@@ -136,11 +121,10 @@ def _find_losses(scan: Scan, pages: Sequence[str], own: Reading) -> _Losses:
             if not _is_given(text, letters, body, words):
                 lost += len(letters)
                 rows.append(LeftOut(" ".join(text.split()), number, LOST))
-    return _Losses(tuple(rows), lost, count)
+    return rows, lost, count
 
 
 def _lines_of(scan: Scan, number: int) -> Iterator[str]:
-    """The lines of a page that are seen and have a letter or a figure."""
     with scan.page(number) as looked:
         text = looked.text()
         for line in text.lines() if text else ():
@@ -151,7 +135,7 @@ def _lines_of(scan: Scan, number: int) -> Iterator[str]:
 
 
 def _is_given(text: str, letters: str, body: str, words: Container[str]) -> bool:
-    """Whether the letters of a line stand on the page; of a line with figures in any order, but with each of its figures."""
+    """Return whether a page has the letters of a line; a line with numbers may be in any order, but with each number."""
     if letters in body:
         return True
     said = [word for word in map(fold, text.split()) if word]
@@ -161,7 +145,7 @@ def _is_given(text: str, letters: str, body: str, words: Container[str]) -> bool
 
 
 def _in_dialect(page: str, title: str | None) -> str:
-    """Headings by their numbers, and the title once, as paper.md has them (docs/architecture.md)."""
+    """Number heading levels, and keep the title once, as in paper.md (docs/architecture.md)."""
 
     def mark(found: re.Match[str]) -> str:
         words = found[1].strip("* ")

@@ -1,4 +1,4 @@
-"""The engine that reads PDFs by default: liteparse for text, mathematics and tables, pypdfium2 for what it leaves out."""
+"""Read the pages of a PDF with the default engine: text, mathematics and tables from liteparse, the rest from pypdfium2."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ MOST_PAGES = 2000
 _LONGEST_LINK = 200
 _MARGIN = 0.08
 _SMALLEST_SIZE = 2.0
-"""What is said to be smaller is a font that is scaled elsewhere."""
+"""Font sizes below this are scaled elsewhere."""
 _COUNTED = re.compile(r"[0-9A-Z][0-9.]*\s+\S.{0,100}$")
 _CELL_GAP = 1.0
-"""White as wide as a letter is high parts two cells."""
+"""White that separates two cells, as a share of the letter height."""
 _MOST_WORDS = 200
 _MOST_SILENT = 0.1
-"""More pages than this share that give no text are told: a figure may fill one."""
+"""Share of pages without text from which on they are reported: a figure may fill a page."""
 _MOST_NUMBERS = 20
 _SIZE_OF_HEIGHT = 0.75
-"""A font whose size is 1, or far above its letters' height, is scaled elsewhere; that height is what is left to go by."""
+"""Font size as a share of letter height, for fonts whose stated size is 1 or far above that height: they are scaled elsewhere."""
 _LARGEST_OF_HEIGHT = 2.0
 
 
 def read_document(path: str, password: str | None) -> Document:
-    """The document in a PDF file (PdfEngine)."""
-    # decision 30: pieces of text with place and font, not liteparse's own Markdown, which gets headings and references wrong
+    """Read a PDF file with both engines (PdfEngine)."""
+    # decision 30: text pieces with position and font, because liteparse's own Markdown gets headings and references wrong
     name = f"liteparse {version('liteparse')}, pypdfium2 {version('pypdfium2')}"
     parsed = _parse_document(path, password)
     if parsed.total_pages > MOST_PAGES:
@@ -55,10 +55,10 @@ def read_document(path: str, password: str | None) -> Document:
         return Document(verdict, name)
     with open_pdf(path, password) as scan:
         pages = {page.page_num: _build_page(page, scan) for page in parsed.pages}
-        # white words are found by pypdfium2, object by object
+        # pypdfium2 finds white words, object by object
         pale = sorted({row.page for row in scan.hidden if row.how == "white"})
         if pale:
-            # decision 32: only asked for its colours does the engine part white words from black ones in the same line.
+            # decision 32: only if asked for colours does the engine separate white words from black ones in the same line
             coloured = _parse_document(path, password, pages=",".join(map(str, pale)))
             pages.update({page.page_num: _build_page(page, scan) for page in coloured.pages})
         links = one_each(link for page in parsed.pages for link in _links_of(page))
@@ -70,7 +70,7 @@ def read_document(path: str, password: str | None) -> Document:
 
 
 def _tell_missing(pages: Sequence[Page], scan: Scan) -> str:
-    """In numbers what of a paper gave no text, where that is more than a figure or two; else nothing."""
+    """Describe the pages without text, if there are more than a figure or two; else return ""."""
     found = {page.number for page in pages if page.items}
     silent = sorted((scan.unopened | scan.pictured) - found)
     if not (scan.unopened - found) and len(silent) <= _MOST_SILENT * scan.count:
@@ -80,10 +80,10 @@ def _tell_missing(pages: Sequence[Page], scan: Scan) -> str:
 
 
 def _parse_document(path: str, password: str | None, *, pages: str | None = None) -> Any:
-    """What liteparse makes of all pages; of a few of them, with the colours of their words."""
-    import liteparse  # imported here: the plain engine must work where this one crashes
+    """Parse all pages with liteparse, or the given ones including the colours of words."""
+    import liteparse  # imported here: the plain engine must work even if this one crashes
 
-    # ocr_enabled=False: with the default, a scanned page makes it download a language model.
+    # ocr_enabled=False: by default a scanned page triggers the download of a language model
     engine = liteparse.LiteParse(
         ocr_enabled=False,
         output_format="text",
@@ -105,14 +105,14 @@ def _parse_document(path: str, password: str | None, *, pages: str | None = None
 
 
 def _verdict_on(pages: list[Any]) -> str:
-    """Most pages decide. A scan has no text; a garbled text layer has the wrong letters, and no common word of any language."""
+    """Return the verdict on most pages: no text for scans, garbled for text without any common word of a language."""
     reasons = [set(page.complexity.reasons if page.complexity else ()) for page in pages]
     garbled = 2 * sum("garbled" in found for found in reasons) > len(pages)
     blank = 2 * sum(bool(found & {"no-text", "scanned"}) for found in reasons) > len(pages)
     text = " ".join(page.text or "" for page in pages)
-    # the engine judges by fonts and pictures, so the words have the last say
+    # the engine judges by fonts and pictures, so the words decide
     if (garbled or blank) and is_language(text):
-        # fonts that draw letters as pictures look garbled to the engine; common words show that they are not
+        # fonts that draw letters as pictures look garbled to the engine; common words prove that they are not
         return OK
     if garbled:
         return GARBLED
@@ -123,9 +123,9 @@ def _build_page(page: Any, scan: Scan) -> Page:
     pieces = [piece for piece in page.text_items if piece.text.strip()]
     sideways = sum(piece.rotation % 180 != 0 for piece in pieces)
     turned = sideways * 2 > len(pieces)
-    # The stamp that arXiv prints along the margin is turned; so is a table on a page of its own, and that is kept.
-    kept = [piece for piece in pieces if (piece.rotation % 180 != 0) == turned]
-    items = [item for piece in kept for item in items_of(piece, page, turned)]
+    # arXiv's stamp along the margin is rotated; so is a table on a page of its own, which is kept
+    result = [piece for piece in pieces if (piece.rotation % 180 != 0) == turned]
+    items = [item for piece in result for item in items_of(piece, page, turned)]
     with scan.page(page.page_num) as looked:
         items = [with_end_style(item, looked.font_at) for item in items if not looked.hides(item.box)]
         text = looked.text()
@@ -135,7 +135,7 @@ def _build_page(page: Any, scan: Scan) -> Page:
                 items = with_signs(items, text.doubtful_letters)
                 known = " ".join(item.text for item in items)
             for instead, box in looked.replaced:
-                # the engine gives the words of the file, and the page shows others
+                # the engine returns the words of the file, while the page shows others
                 items = [item for item in items if not box.holds(item.box) and item.text not in instead]
                 known = known.replace(instead, " ")
             if is_right_to_left(known):
@@ -150,7 +150,6 @@ def _build_page(page: Any, scan: Scan) -> Page:
 
 
 def _texts_aside(page: Any, pieces: list[Any], turned: bool) -> tuple[str, str]:
-    """The words that stand in the other direction, and apart from them the stamp along the margin."""
     others = sorted(
         (piece for piece in pieces if (piece.rotation % 180 != 0) != turned), key=lambda piece: (piece.x, -piece.y)
     )
@@ -161,23 +160,23 @@ def _texts_aside(page: Any, pieces: list[Any], turned: bool) -> tuple[str, str]:
 
 
 def one_each(links: Iterable[Link]) -> tuple[Link, ...]:
-    """Each address once: a link that is broken over lines is one, and a repeated one is left out."""
-    found: dict[str, Link] = {}
+    """Return each address once; a link across lines is joined."""
+    result: dict[str, Link] = {}
     for link in links:
-        first = found.setdefault(link.url, link)
+        first = result.setdefault(link.url, link)
         if link is not first and link.page == first.page and link.text not in first.text:
-            found[link.url] = Link(link.url, first.page, f"{first.text} {link.text}".strip()[:_LONGEST_LINK])
-    return tuple(found.values())
+            result[link.url] = Link(link.url, first.page, f"{first.text} {link.text}".strip()[:_LONGEST_LINK])
+    return tuple(result.values())
 
 
 def _links_of(page: Any) -> list[Link]:
-    found = []
+    result = []
     for annotation in page.annotations or ():
         if annotation.uri and annotation.uri.startswith(("http://", "https://")) and annotation.rect:
             box = _box_of(annotation.rect)
             words = [piece.text for piece in page.text_items if box.holds(_box_of(piece))]
-            found.append(Link(annotation.uri, page.page_num, " ".join(" ".join(words).split())[:_LONGEST_LINK]))
-    return found
+            result.append(Link(annotation.uri, page.page_num, " ".join(" ".join(words).split())[:_LONGEST_LINK]))
+    return result
 
 
 def _box_of(piece: Any) -> BoundingBox:
@@ -185,7 +184,7 @@ def _box_of(piece: Any) -> BoundingBox:
 
 
 def read_plainly(path: str, password: str | None) -> Document:
-    """The document in a PDF file (PdfEngine)."""
+    """Read a PDF file with pypdfium2 alone (PdfEngine)."""
     name = f"pypdfium2 {version('pypdfium2')}"
     with open_pdf(path, password) as scan:
         pages = tuple(_build_plain_page(scan, number) for number in range(1, min(scan.count, MOST_PAGES) + 1))
@@ -207,7 +206,7 @@ def _build_plain_page(scan: Scan, number: int) -> Page:
 
 
 def items_of(piece: Any, page: Any, turned: bool) -> list[Item]:
-    """The items of a piece of text as liteparse gives it; `turned` says that the page is to be read sideways."""
+    """Return the items of a liteparse text piece; `turned` means that the page is read sideways."""
     box = _box_of(piece)
     if turned and piece.rotation % 360 == 270:
         box = BoundingBox(page.height - box.y1, box.x0, page.height - box.y0, box.x1)
@@ -224,7 +223,7 @@ def items_of(piece: Any, page: Any, turned: bool) -> list[Item]:
 
 
 def with_end_style(item: Item, font_at: Callable[[BoundingBox], str | None]) -> Item:
-    """The item with what the font of its last letters says: bold to the end or not, how the words behind a number are set."""
+    """Return the item with the style of its last letters: not bold to the end, or the font of the words after a number."""
     if not item.bold and not _COUNTED.match(item.text):
         return item
     last = font_at(item.box)
@@ -234,22 +233,22 @@ def with_end_style(item: Item, font_at: Callable[[BoundingBox], str | None]) -> 
 
 
 def _with_accents(text: str, words: list[Any]) -> str:
-    """The text of a piece; accents that the engine found after all of its words go back to their letters."""
+    """Return the text of a piece, with accents that the engine found after all words put on their letters."""
     loose = [word for word in words if is_accent(word.text)]
-    kept = [word for word in words if not is_accent(word.text)]
-    if not loose or text != " ".join(word.text for word in kept) + "".join(word.text for word in loose):
+    result = [word for word in words if not is_accent(word.text)]
+    if not loose or text != " ".join(word.text for word in result) + "".join(word.text for word in loose):
         return text
-    texts = [word.text for word in kept]
+    texts = [word.text for word in result]
     for accent in loose:
         middle = accent.x + accent.width / 2
-        for index, word in enumerate(kept):
+        for index, word in enumerate(result):
             if word.x - 1 <= middle <= word.x + word.width + 1 and word.width:
                 texts[index] = with_accent(texts[index], (middle - word.x) / word.width, accent.text)
     return " ".join(texts)
 
 
 def _split_cells(item: Item, text: str, words: list[Any]) -> list[Item]:
-    """An item for each cell where the engine took the cells of a table for one piece."""
+    """Return an item for each cell, where the engine merged cells of a table into one piece."""
     gaps = [right.x - left.x - left.width for left, right in itertools.pairwise(words)]
     if not words or "".join(word.text for word in words) != text.replace(" ", ""):
         return [item]

@@ -1,4 +1,4 @@
-"""A displayed formula as LaTeX, from its characters and where they stand: fractions, limits, scripts, cases."""
+"""Reconstruct displayed formulas as LaTeX from positioned characters: fractions, limits, scripts, cases."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _RELATION = (
     r"|Rightarrow|prec|subset(?:eq)?|sqsubseteq)(?![A-Za-z]))"
 )
 _BLANK = r"(?:[\s$&\x00-\x1f\ue000-\uf8ff]|\\\\)*"
-"""Between signs; letters that no font names count as none."""
+"""Separators between signs, including letters that no font defines."""
 _RELATES = re.compile(
     rf"[\w)\]}}|'′∗*!∞⟩…]{_BLANK}(?::{_BLANK}(?==))?{_RELATION}+{_BLANK}(?:[\w(\[{{|^√∑∏∫∂∇∞⟨+−±-]|\\(?!\\))"
 )
-"""A relation with something of mathematics on either side."""
+"""A relation between two mathematical terms."""
 _GOES_ON = re.compile(rf"{_BLANK}{_RELATION}")
 _BRACKETED = re.compile(r"(?<![\w)\]}|])(?<![\w)\]}|] )<[^<>]{1,200}>")
-"""A pair of angle brackets, as of a tuple or a tag: it relates nothing."""
+"""A pair of angle brackets, as of a tuple or a tag, which is not a relation."""
 _NO_SIGN = re.compile("[¢«»©®™£¥“”]")
-"""What stands in code, and in drawings that were read as text."""
+"""Signs of code, and of drawings recognized as text."""
 _COMMON_FONT = re.compile(r"Times|Arial|Helvetica|Courier|GlyphLess|Hidden")
-"""The fonts of recognized text: those that every viewer has."""
+"""Fonts of recognized text, which every viewer has."""
 _NUMBER = re.compile(r"\(([0-9A-Z.]{1,6}[a-z]?)\)")
 _LONG_WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{4,}")
 _NAMED = re.compile(r"\\(?:mathrm|text)\{([^{}]*)\}")
@@ -55,7 +55,7 @@ _LARGE_CODES = dict(
 _SYMBOL_CODES = {"h": "⟨", "i": "⟩", "k": "‖", "7": "↦", "0": "′", "f": "{", "g": "}", "j": "|", "6": "≠", "µ": "⪯"}
 _ITALIC = re.compile(r"cmmi|cmmib|lmmi", re.IGNORECASE)
 _ITALIC_CODES = dict(zip("\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b", "δϵζηθικλμνξπρσ", strict=True))
-"""Greek letters of TeX's italic font, where the PDF does not say which they are."""
+"""Greek letters of TeX's italic font, for PDFs that do not name them."""
 _OPERATORS = frozenset("∑∏∫⋃⋂⨁⨂⋁⋀")
 _LIMITED = frozenset(["lim", "max", "min", "sup", "inf", "argmax", "argmin", "limsup", "liminf"])
 _ACCENTS = {"ˆ": "hat", "˜": "tilde", "¯": "bar", "˙": "dot", "¨": "ddot", "ˇ": "check", "´": "acute", "`": "grave"}
@@ -71,7 +71,7 @@ _FACES = (
     (re.compile(r"msbm|bbm|bbold|dsrom", re.IGNORECASE), "mathbb"),
     (re.compile(r"eufm", re.IGNORECASE), "mathfrak"),
 )
-"""Fonts whose capitals have a face of their own."""
+"""Fonts whose capitals have a typeface of their own."""
 _SAME_HEIGHT = 3.0
 _TALL = 1.7
 _NEAR_BAR = 1.5
@@ -79,58 +79,57 @@ _DEEPEST = 6
 
 
 def with_equations(blocks: Sequence[PdfBlock], pages: Mapping[int, Page]) -> list[PdfBlock]:
-    """The blocks, where formulas are whole and in LaTeX, and what only looks like one is text."""
-    kept: list[PdfBlock] = []
+    """Return the blocks with whole formulas in LaTeX; text that only looks like a formula becomes a paragraph."""
+    result: list[PdfBlock] = []
     most = _MOST_WORDS_RECOGNIZED if _is_recognized(pages) else _MOST_WORDS
     for block in _whole_cases(_whole_formulas(blocks), pages):
         if block.kind == EQUATION:
             _set_text(block, pages.get(block.page))
             text = block.text or " ".join(line.text for line in block.lines)
-            if kept and kept[-1].kind == EQUATION and _GOES_ON.match(text):
+            if result and result[-1].kind == EQUATION and _GOES_ON.match(text):
                 text = f"x{text}"
             if not _is_equation(text, most):
                 block.kind, block.text = PARAGRAPH, ""
-        kept.append(block)
-    return kept
+        result.append(block)
+    return result
 
 
 def _whole_formulas(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
-    """The blocks, where the limits and the parts of fractions are in the formula that they stand by."""
-    kept: list[PdfBlock] = []
+    result: list[PdfBlock] = []
     for block in blocks:
-        last = kept[-1] if kept else None
+        last = result[-1] if result else None
         if last and EQUATION in (last.kind, block.kind) and _belong_together(last, block):
             kind = EQUATION
-            kept[-1] = PdfBlock(kind, last.page, [*last.lines, *block.lines], fresh=last.fresh)
+            result[-1] = PdfBlock(kind, last.page, [*last.lines, *block.lines], fresh=last.fresh)
         else:
-            kept.append(block)
-    return kept
+            result.append(block)
+    return result
 
 
 def _whole_cases(blocks: Sequence[PdfBlock], pages: Mapping[int, Page]) -> list[PdfBlock]:
-    """The blocks, where the lines beside one tall brace are one formula, be they words."""
-    kept: list[PdfBlock] = []
+    """Merge the lines next to a tall brace, even words, into one formula."""
+    result: list[PdfBlock] = []
     for block in blocks:
-        last = kept[-1] if kept else None
+        last = result[-1] if result else None
         braces = _braces_of(pages[block.page]) if block.page in pages else []
         if last and EQUATION in (last.kind, block.kind) and any(_are_beside(brace, last, block) for brace in braces):
-            kept[-1] = PdfBlock(EQUATION, last.page, [*last.lines, *block.lines], fresh=last.fresh)
+            result[-1] = PdfBlock(EQUATION, last.page, [*last.lines, *block.lines], fresh=last.fresh)
         else:
-            kept.append(block)
-    return kept
+            result.append(block)
+    return result
 
 
 def _braces_of(page: Page) -> list[BoundingBox]:
-    """The boxes of opening braces that are as high as two lines, also of those that are drawn in pieces."""
+    """Yield the boxes of opening braces at least two lines high, including braces drawn in pieces."""
     pieces = [one for line in page.glyphs for one in line if one.text in _BRACE]
-    found: list[BoundingBox] = []
+    result: list[BoundingBox] = []
     for one in sorted(pieces, key=lambda one: (round(one.box.x0), one.box.y0)):
-        joins = found and abs(found[-1].x0 - one.box.x0) < 3 and one.box.y0 - found[-1].y1 < 3
+        joins = result and abs(result[-1].x0 - one.box.x0) < 3 and one.box.y0 - result[-1].y1 < 3
         if joins:
-            found[-1] = found[-1].around(one.box)
+            result[-1] = result[-1].around(one.box)
         else:
-            found.append(one.box)
-    return [box for box in found if box.height > _TWO_LINES]
+            result.append(one.box)
+    return [box for box in result if box.height > _TWO_LINES]
 
 
 def _are_beside(brace: BoundingBox, one: PdfBlock, other: PdfBlock) -> bool:
@@ -156,13 +155,11 @@ def _belong_together(one: PdfBlock, other: PdfBlock) -> bool:
 
 
 def _is_scrap(line: Line) -> bool:
-    """A piece of a formula: short, set in, and hardly a word."""
     inside = line.box.x0 > line.column.x0 + line.size and len(line.text) <= _SHORT
     return inside and len(_LONG_WORD.findall(re.sub(r"\$[^$]*\$", " ", line.text))) < 2
 
 
 def _set_text(block: PdfBlock, page: Page | None) -> None:
-    """Sets the formula's LaTeX, if the page's characters hold all of its letters."""
     box = block.lines[0].box
     for line in block.lines:
         box = box.around(line.box)
@@ -170,7 +167,7 @@ def _set_text(block: PdfBlock, page: Page | None) -> None:
     bars = [bar for bar in page.rulings if room.holds(bar)] if page else []
     lines = page.glyphs if page else ()
     inside = [
-        one for line in lines if _lies_in(line, room) or (bars and _is_part_of_fraction(line, bars)) for one in line
+        glyph for line in lines if _lies_in(line, room) or (bars and _is_part_of_fraction(line, bars)) for glyph in line
     ]
     if not inside or not _are_all(inside, block):
         return
@@ -185,15 +182,14 @@ def _widen(box: BoundingBox) -> BoundingBox:
 
 
 def _lies_in(line: Sequence[Character], room: BoundingBox) -> bool:
-    """Whether more of a line is in a room than out of it."""
     if line[0].box.y1 < room.y0 - _FAR or line[0].box.y0 > room.y1 + _FAR:
         return False
-    return 2 * sum(room.holds(one.box) for one in line) > len(line)
+    return 2 * sum(room.holds(glyph.box) for glyph in line) > len(line)
 
 
 def _is_part_of_fraction(line: Sequence[Character], bars: Sequence[BoundingBox]) -> bool:
-    """Whether a line stands right above or below one of these bars, and is no longer than it."""
-    box, size = box_around(line), max(one.size for one in line)
+    """Return whether a line is directly above or below one of these bars, and not longer."""
+    box, size = box_around(line), max(glyph.size for glyph in line)
     return any(
         bar.x0 - _SLACK < box.x0
         and box.x1 < bar.x1 + _SLACK
@@ -203,15 +199,13 @@ def _is_part_of_fraction(line: Sequence[Character], bars: Sequence[BoundingBox])
 
 
 def _are_all(inside: Sequence[Character], block: PdfBlock) -> bool:
-    """Whether these are the letters of the block, where the engine may have given a part of it twice."""
     wanted = Counter(fold(" ".join(line.text for line in block.lines)))
-    have = Counter(fold("".join(one.text for one in inside)))
+    have = Counter(fold("".join(glyph.text for glyph in inside)))
     missing = sum(count - have[letter] for letter, count in wanted.items() if count > _TWICE * have[letter])
     return missing <= _MOST_MISSING * max(1, sum(wanted.values()))
 
 
 def _without_number(characters: Sequence[Character]) -> tuple[str, list[Character]]:
-    """The number in parentheses at the right end or, far from the rest, at the left one; and the rest."""
     left = min(one.box.x0 for one in characters)
     first = next(one for one in characters if one.box.x0 == left)
     level = sorted(
@@ -236,13 +230,12 @@ def _without_number(characters: Sequence[Character]) -> tuple[str, list[Characte
 
 
 def _is_recognized(pages: Mapping[int, Page]) -> bool:
-    """Whether the letters may come from a scan: no font of the document is its own."""
-    fonts = {one.font for page in pages.values() for line in page.glyphs for one in line}
+    """Return whether the letters may come from a scan: no font is specific to the document."""
+    fonts = {glyph.font for page in pages.values() for line in page.glyphs for glyph in line}
     return bool(fonts) and all(map(_COMMON_FONT.match, fonts))
 
 
 def _is_equation(text: str, most: int) -> bool:
-    """Whether it says how two things are related, and with no more than so many words."""
     prose = len(_LONG_WORD.findall(_NAMED.sub(r" \1 ", text.replace("$", " "))))
     if _NO_SIGN.search(text) or prose > (_MOST_WORDS_OF_CASES if "{cases}" in text else most):
         return False
@@ -251,20 +244,20 @@ def _is_equation(text: str, most: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A sign, or what became of several: its LaTeX, its place, the size of its letters and the line that it stands on."""
+    """A sign, or a combination of signs: LaTeX, box, letter size and baseline."""
 
     tex: str
     box: BoundingBox
     size: float
     base: float
     sign: str = ""
-    """What it is where it is one character, or the name of a function."""
+    """The character, or the name of a function; "" for other combinations."""
     word: bool = False
     blank: bool = False
 
 
 def with_braces(lines: Sequence[Sequence[Character]]) -> list[tuple[Character, ...]]:
-    """The lines of a page, where a parenthesis of TeX's large font that nothing closes is what its code says: a brace."""
+    """Return the lines of a page, with braces for unclosed parentheses of TeX's large font, whose code is a brace."""
     closing = [one for line in lines for one in line if one.text == ")" and LARGE_SIGNS.search(one.font)]
     return [
         tuple(
@@ -280,31 +273,31 @@ def with_braces(lines: Sequence[Sequence[Character]]) -> list[tuple[Character, .
 
 
 def latex_of(characters: Iterable[Character], bars: Sequence[BoundingBox]) -> str:
-    """The formula that these characters are; `bars` are the rulings among them. Lines are parted by two backslashes."""
+    """Return the formula of these characters; `bars` are the rules among them. Two backslashes separate lines."""
     tokens = _with_accents(_with_words(_tokens_of(characters)))
     return " ".join(_parse(_with_fractions(tokens, bars), 0).split())
 
 
 def _tokens_of(characters: Iterable[Character]) -> list[Token]:
-    found: list[Token] = []
-    for one in characters:
-        sign = one.text
-        if LARGE_SIGNS.search(one.font) or (sign in _LARGE_CODES and sign > "\ue000"):
+    result: list[Token] = []
+    for glyph in characters:
+        sign = glyph.text
+        if LARGE_SIGNS.search(glyph.font) or (sign in _LARGE_CODES and sign > "\ue000"):
             sign = _LARGE_CODES.get(sign, sign)
-        elif _SYMBOL.search(one.font):
+        elif _SYMBOL.search(glyph.font):
             sign = _SYMBOL_CODES.get(sign, sign)
-        elif _ITALIC.search(one.font):
+        elif _ITALIC.search(glyph.font):
             sign = _ITALIC_CODES.get(sign, sign)
-        if sign == "=" and found and found[-1].sign == "≠":
+        if sign == "=" and result and result[-1].sign == "≠":
             continue
-        tex = _tex_of(one, sign)
-        slanted = bool(_SLANTED.search(one.font)) or sign > "\uffff"
+        tex = _tex_of(glyph, sign)
+        slanted = bool(_SLANTED.search(glyph.font)) or sign > "\uffff"
         sign = normalize("NFKC", sign) if sign > "\uffff" else sign
         upright = sign.isalpha() and sign.isascii() and not slanted
         below = sign in _DESCENDING or (sign == "f" and slanted)
-        base = one.box.y1 - (0.2 * one.size if below else 0.0)
-        found.append(Token(tex, one.box, one.size, base, sign, upright, one.blank))
-    return _with_whole_delimiters(found)
+        base = glyph.box.y1 - (0.2 * glyph.size if below else 0.0)
+        result.append(Token(tex, glyph.box, glyph.size, base, sign, upright, glyph.blank))
+    return _with_whole_delimiters(result)
 
 
 def _tex_of(one: Character, sign: str) -> str:
@@ -313,16 +306,15 @@ def _tex_of(one: Character, sign: str) -> str:
 
 
 def _with_whole_delimiters(tokens: Sequence[Token]) -> list[Token]:
-    """The tokens, where the pieces that a tall delimiter is drawn in are one."""
-    kept: list[Token] = []
+    result: list[Token] = []
     for token in tokens:
-        other = next((one for one in kept if _is_piece_of(token, one)), None) if token.sign in _DELIMITERS else None
+        other = next((one for one in result if _is_piece_of(token, one)), None) if token.sign in _DELIMITERS else None
         if other:
             box = other.box.around(token.box)
-            kept[kept.index(other)] = replace(other, box=box, base=box.middle + 0.3 * other.size)
+            result[result.index(other)] = replace(other, box=box, base=box.middle + 0.3 * other.size)
         else:
-            kept.append(token)
-    return kept
+            result.append(token)
+    return result
 
 
 def _is_piece_of(token: Token, other: Token) -> bool:
@@ -331,12 +323,11 @@ def _is_piece_of(token: Token, other: Token) -> bool:
 
 
 def _with_words(tokens: Sequence[Token]) -> list[Token]:
-    """The tokens, where upright letters side by side are a word or a function's name."""
-    kept: list[Token] = []
+    result: list[Token] = []
     for word, group in itertools.groupby(tokens, key=lambda token: token.word):
         run = list(group)
         if not word:
-            kept += run
+            result += run
             continue
         for part in _runs_of_letters(run):
             letters = "".join(token.sign for token in part)
@@ -345,8 +336,8 @@ def _with_words(tokens: Sequence[Token]) -> list[Token]:
                 box = box.around(token.box)
             tex = f"\\{letters} " if letters in FUNCTIONS else f"\\mathrm{{{letters}}}" if len(letters) > 1 else letters
             base = median(token.base for token in part)
-            kept.append(Token(tex, box, part[0].size, base, letters, len(letters) > 1, part[0].blank))
-    return kept
+            result.append(Token(tex, box, part[0].size, base, letters, len(letters) > 1, part[0].blank))
+    return result
 
 
 def _runs_of_letters(run: Sequence[Token]) -> Iterator[list[Token]]:
@@ -367,16 +358,15 @@ def _runs_of_letters(run: Sequence[Token]) -> Iterator[list[Token]]:
 
 
 def _with_accents(tokens: Sequence[Token]) -> list[Token]:
-    """The tokens, where an accent is on the letter that it stands over."""
-    kept = [token for token in tokens if token.sign not in _ACCENTS]
+    result = [token for token in tokens if token.sign not in _ACCENTS]
     for accent in (token for token in tokens if token.sign in _ACCENTS):
-        under = [index for index, token in enumerate(kept) if _is_under(token, accent)]
+        under = [index for index, token in enumerate(result) if _is_under(token, accent)]
         if not under:
-            kept.append(accent)
+            result.append(accent)
             continue
-        place = min(under, key=lambda index: abs(kept[index].box.centre - accent.box.centre))
-        kept[place] = replace(kept[place], tex=f"\\{_ACCENTS[accent.sign]}{{{kept[place].tex.strip()}}}")
-    return kept
+        place = min(under, key=lambda index: abs(result[index].box.centre - accent.box.centre))
+        result[place] = replace(result[place], tex=f"\\{_ACCENTS[accent.sign]}{{{result[place].tex.strip()}}}")
+    return result
 
 
 def _is_under(token: Token, accent: Token) -> bool:
@@ -385,7 +375,7 @@ def _is_under(token: Token, accent: Token) -> bool:
 
 
 def _with_fractions(tokens: Sequence[Token], bars: Sequence[BoundingBox]) -> list[Token]:
-    """The tokens, where what stands above and below a bar is one; narrow bars come first, they stand in wide ones."""
+    """Merge the terms above and below a bar into a fraction; narrow bars first, since they are inside wide ones."""
     left = list(tokens)
     for bar in sorted(bars, key=lambda bar: bar.width):
         over = [token for token in left if _is_by(token, bar) and _is_above(token, bar)]
@@ -402,9 +392,9 @@ def _with_fractions(tokens: Sequence[Token], bars: Sequence[BoundingBox]) -> lis
             box = box.around(token.box)
         size = max(token.size for token in used)
         place = left.index(used[0])
-        kept = [token for token in left if token not in used]
-        kept.insert(min(place, len(kept)), Token(made, box, size, bar.y0 + 0.25 * size, "frac"))
-        left = kept
+        result = [token for token in left if token not in used]
+        result.insert(min(place, len(result)), Token(made, box, size, bar.y0 + 0.25 * size, "frac"))
+        left = result
     return left
 
 
@@ -417,13 +407,12 @@ def _is_above(token: Token, bar: BoundingBox) -> bool:
 
 
 def _is_below(token: Token, bar: BoundingBox) -> bool:
-    # the ink of a sign begins lower than that of the letters beside it
+    # the ink of a sign starts lower than that of adjacent letters
     top = token.box.y0 - (0.35 * token.size if _is_loose(token) else 0.0)
     return token.box.y0 >= bar.y0 - 1.5 and top - bar.y1 < _NEAR_BAR * token.size and token.sign != "√"
 
 
 def _parse(tokens: Sequence[Token], depth: int) -> str:
-    """LaTeX of tokens, line by line."""
     if not tokens or depth > _DEEPEST:
         return " ".join(token.tex for token in tokens)
     size = (
@@ -453,7 +442,7 @@ def _is_beside(token: Token, brace: Token) -> bool:
 
 
 def _lines_of(tokens: Sequence[Token], size: float) -> list[list[Token]]:
-    """The tokens of each line: those of full size say where lines are, the others go to the nearest."""
+    """Return the tokens of each line: full-size tokens define the lines, the others join the nearest."""
     bases: list[float] = []
     for base in sorted(token.base for token in tokens if token.size > _SMALL * size and not _is_loose(token)):
         if not bases or base - bases[-1] > 0.75 * size:
@@ -469,7 +458,6 @@ def _lines_of(tokens: Sequence[Token], size: float) -> list[list[Token]]:
 
 
 def _is_loose(token: Token) -> bool:
-    """Signs whose ink does not stand on the line."""
     return len(token.sign) == 1 and not token.sign.isalnum()
 
 
@@ -513,24 +501,24 @@ def _script_of(token: Token, main: Sequence[Token], base: float, size: float) ->
     before = [index for index, other in enumerate(main) if other.box.x0 <= token.box.x0 + 0.5]
     own = main[before[-1]] if before else main[0]
     level = own.base if own.word or own.sign.isalnum() else base
-    # tall letters reach far up from a line that is lower than that of what they belong to
+    # tall letters reach far up from a line below that of their base
     raised = token.box.middle < level - _RAISED * size and (not token.sign.isalnum() or token.base < level)
     return (before[-1] if before else 0), "^" if raised else "_"
 
 
 def _limits_of(main: Sequence[Token], small: Sequence[Token], size: float) -> dict[int, tuple[int, str]]:
-    """For small tokens that stand above or below an operator: its place, and which of both."""
-    found: dict[int, tuple[int, str]] = {}
+    """Return operator and side (above or below) for small tokens above or below an operator."""
+    result: dict[int, tuple[int, str]] = {}
     for index, operator in enumerate(main):
         if operator.sign not in _OPERATORS and operator.sign not in _LIMITED:
             continue
         for mark in ("_", "^"):
-            row = [token for token in small if id(token) not in found and _is_limit(token, operator, mark)]
+            row = [token for token in small if id(token) not in result and _is_limit(token, operator, mark)]
             row.sort(key=lambda token: token.box.x0)
             for run in _close_runs(row, size):
                 if run[0].box.x0 - size / 2 <= operator.box.centre <= run[-1].box.x1 + size / 2:
-                    found |= {id(token): (index, mark) for token in run}
-    return found
+                    result |= {id(token): (index, mark) for token in run}
+    return result
 
 
 def _is_limit(token: Token, operator: Token, mark: str) -> bool:

@@ -1,4 +1,4 @@
-"""What the printer put on every page and the author did not write: running heads, page numbers, line numbers."""
+"""Remove what the publisher added to the pages: running heads, page numbers, line numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from phases.readers.reading import LeftOut
 FURNITURE, MARGIN = "furniture", "margin"
 
 _EDGE = 0.14
-"""Running heads and feet stand in this share of the page's height, at its top and its bottom."""
+"""Share of the page height, at the top and the bottom, for running heads and feet."""
 _WHITE = 0.5
 _MORE = 1.5
 _FEWEST_WHITES = 5
@@ -27,10 +27,10 @@ _FEWEST_PAGES = 3
 _FEWEST_LETTERS = 4
 _FEWEST_LINE_NUMBERS = 8
 _FAR_FROM_NUMBER, _MOST_IN_ROW = 14.0, 400
-"""White between the number of a line of code and the line, at most, in sizes of its letters."""
+"""White between the number of a line of code and the line, at most, in letter sizes."""
 _MOST_GROUPED, _LARGER = 3, 0.4
 _SHIFT = 4
-"""So many steps of two points higher or lower is the same height: the sheets of a scan do not lie alike."""
+"""Tolerance in steps of two points for equal heights: scanned sheets are not aligned."""
 _NO_OFFSET = 10_000
 _SAME_ROW = 4.0
 _ROMAN = re.compile(r"[ivxlc]{1,7}", re.IGNORECASE)
@@ -43,7 +43,7 @@ _WIDEST_HOLE = 2
 
 
 def without_furniture(pages: Sequence[Page]) -> tuple[list[Page], list[LeftOut]]:
-    """The pages with the author's text alone, and what was taken from them."""
+    """Return the pages with only the author's text, and the text removed."""
     pages = [_with_numbers_of_code(page) for page in pages]
     apart = [list(_apart_at_edges(page)) for page in pages]
     groups = [[*edge, *_groups_at_edges(page)] for page, edge in zip(pages, apart, strict=True)]
@@ -62,7 +62,7 @@ def without_furniture(pages: Sequence[Page]) -> tuple[list[Page], list[LeftOut]]
 
 
 def _apart_at_edges(page: Page) -> Iterator[tuple[int, Item]]:
-    """What stands at the top or the bottom of a page: nothing further out, and white between it and the text."""
+    """Yield items at the top or the bottom of a page, with nothing further out and white between them and the text."""
     edge = [item for item in page.items if _is_outermost(item, page) or _PAGE_NUMBER.fullmatch(item.text.strip())]
     usual = _usual_white(page)
     downwards = sorted((item.box.y0, item.box.middle) for item in page.items)
@@ -75,19 +75,14 @@ def _apart_at_edges(page: Page) -> Iterator[tuple[int, Item]]:
             white = next((y0 for y0, other in behind if abs(other - middle) > half), page.height) - item.box.y1
         else:
             further = downwards[-1][0] > item.box.y1
-            behind = islice(upwards, bisect_left(upwards, -middle, key=_below), None)
+            behind = islice(upwards, bisect_left(upwards, -middle, key=lambda edge: -edge[0]), None)
             white = item.box.y0 - next((y1 for y1, other in behind if y1 < middle and abs(other - middle) > half), 0.0)
         if not further and white > max(_WHITE * min(item.box.height, item.size), _MORE * usual):
             yield page.number, item
 
 
-def _below(edge: tuple[float, float]) -> float:
-    """The lower edge of a box, upwards."""
-    return -edge[0]
-
-
 def _groups_at_edges(page: Page) -> Iterator[tuple[int, Item]]:
-    """What stands in up to three lines at the top or the bottom of a page, small, with white between them and the text."""
+    """Yield items in up to three small lines at the top or the bottom of a page, with white between them and the text."""
     rows = rows_of(page.items)
     usual = _usual_white(page)
     size = median(item.size for item in page.items) if page.items else 0.0
@@ -103,7 +98,6 @@ def _groups_at_edges(page: Page) -> Iterator[tuple[int, Item]]:
 
 
 def _usual_white(page: Page) -> float:
-    """The white between a line and the next one in the same column: wide leading is no reason to stand apart."""
     below: dict[int, BoundingBox] = {}
     whites = []
     for item in sorted(page.items, key=lambda item: item.box.y0):
@@ -119,15 +113,15 @@ def _is_outermost(item: Item, page: Page) -> bool:
 
 
 def _find_repeats(apart: Sequence[Sequence[tuple[int, Item]]], pages: Sequence[Page]) -> set[Item]:
-    """The same words at the same height of many pages, whatever their figures; on most of them they stand apart."""
-    found: dict[tuple[str, int], list[tuple[int, Item]]] = defaultdict(list)
+    """Find words repeated at the same height of many pages, whatever their digits, which mostly are set apart."""
+    result: dict[tuple[str, int], list[tuple[int, Item]]] = defaultdict(list)
     for number, item in chain.from_iterable(apart):
         shape = _shape_of(item)
         if sum(character.isalpha() for character in shape) >= _FEWEST_LETTERS:
             for near in range(-_SHIFT, _SHIFT + 1):
-                found[shape, round(item.box.y0 / 2) + near].append((number, item))
+                result[shape, round(item.box.y0 / 2) + near].append((number, item))
     fewest = max(_FEWEST_PAGES, len(pages) // 5)
-    usual = {key for key, same in found.items() if len({number for number, _ in same}) >= fewest}
+    usual = {key for key, same in result.items() if len({number for number, _ in same}) >= fewest}
     if not usual:
         return set()
     edges = (item for page in pages for item in page.items if _is_outermost(item, page))
@@ -139,30 +133,29 @@ def _shape_of(item: Item) -> str:
 
 
 def _page_numbers(apart: Sequence[Sequence[tuple[int, Item]]], pages: Sequence[Page]) -> set[Item]:
-    """Numbers that run with the pages, at one end of them."""
-    found: dict[tuple[int, bool], list[Item]] = defaultdict(list)
+    result: dict[tuple[int, bool], list[Item]] = defaultdict(list)
     half = pages[0].height / 2 if pages else 0.0
     for number, item in chain.from_iterable(apart):
         match = _PAGE_NUMBER.fullmatch(item.text.strip())
         if match:
-            found[int(match.group(1)) - number, item.box.y0 < half].append(item)
+            result[int(match.group(1)) - number, item.box.y0 < half].append(item)
         elif _ROMAN.fullmatch(item.text.strip()):
-            found[_NO_OFFSET, item.box.y0 < half].append(item)
-    return {item for same in found.values() if len(same) > 1 for item in same}
+            result[_NO_OFFSET, item.box.y0 < half].append(item)
+    return {item for same in result.values() if len(same) > 1 for item in same}
 
 
 def _at_usual_heights(apart: Sequence[Sequence[tuple[int, Item]]], pages: int) -> set[Item]:
-    """At the same height of most pages stands something by itself: a running head that names the chapter."""
-    found: dict[int, set[int]] = defaultdict(set)
+    """Find items alone at the same height of most pages: running heads that name the chapter."""
+    result: dict[int, set[int]] = defaultdict(set)
     for number, item in chain.from_iterable(apart):
         for near in (-1, 0, 1):
-            found[round(item.box.y0) + near].add(number)
+            result[round(item.box.y0) + near].add(number)
     fewest = max(_FEWEST_PAGES + 1, pages * 3 // 5)
-    return {item for _, item in chain.from_iterable(apart) if len(found[round(item.box.y0)]) >= fewest}
+    return {item for _, item in chain.from_iterable(apart) if len(result[round(item.box.y0)]) >= fewest}
 
 
 def _with_numbers_of_code(page: Page) -> Page:
-    """The page, where the numbers beside the lines of a listing are the first words of these: the text points to them."""
+    """Make the numbers next to the lines of a listing their first words, because the text refers to them."""
     instead: dict[Item, Item | None] = {}
     for column in _line_numbers(page):
         beside = _lines_beside(column, page)
@@ -176,31 +169,24 @@ def _with_numbers_of_code(page: Page) -> Page:
 
 
 def _lines_beside(numbers: Sequence[Item], page: Page) -> dict[Item, Item]:
-    """Number -> what comes first on its right, close to it and at its height."""
     rows = sorted(page.items, key=lambda item: item.box.middle)
-    found: dict[Item, Item] = {}
+    result: dict[Item, Item] = {}
     for number in numbers:
         first = bisect_left(rows, number.box.middle - _SAME_ROW, key=lambda item: item.box.middle)
         last = bisect_right(rows, number.box.middle + _SAME_ROW, key=lambda item: item.box.middle)
         right = [item for item in rows[first:last][:_MOST_IN_ROW] if item.box.x0 > number.box.x1]
         nearest = min(right, key=lambda item: item.box.x0, default=None)
         if nearest and nearest.box.x0 - number.box.x1 < _FAR_FROM_NUMBER * nearest.size:
-            found[number] = nearest
-    return found
+            result[number] = nearest
+    return result
 
 
 def _join_number(number: Item, item: Item) -> Item:
-    """The item with the number as its first word; its box stays, for the number may stand between two columns."""
     words = item.words or ((item.text, item.box.x0, item.box.x1),)
-    return replace(
-        item,
-        text=f"{number.text} {item.text}",
-        words=((number.text, number.box.x0, number.box.x1), *words),
-    )
+    return replace(item, text=f"{number.text} {item.text}", words=((number.text, number.box.x0, number.box.x1), *words))
 
 
 def _line_numbers(page: Page) -> Iterator[list[Item]]:
-    """Numbers that count lines, a list for each column of them: one below the other, and hardly a line of text there."""
     numbers = [item for item in page.items if re.fullmatch(r"[0-9]{1,4}", item.text) and item.box.width < 30]
     texts = [item.box for item in page.items if item.box.width > 60]
     # set flush left in some styles, flush right in others
@@ -217,7 +203,6 @@ def _line_numbers(page: Page) -> Iterator[list[Item]]:
 
 
 def _find_stacks(items: Sequence[Item], edge: Callable[[Item], float]) -> Iterator[list[Item]]:
-    """Stacks of items whose edges stand below each other."""
     stack: list[Item] = []
     for item in items:
         if stack and edge(item) - edge(stack[-1]) > 1.0:
@@ -230,7 +215,7 @@ def _find_stacks(items: Sequence[Item], edge: Callable[[Item], float]) -> Iterat
 
 
 def contents_of(lines: Sequence[Line]) -> set[int]:
-    """The indexes of lines that name a section and the page that it is on, many of them together."""
+    """Return the indexes of lines of a table of contents: many together that name a section and its page."""
     found = [index for index, line in enumerate(lines) if _is_entry(line)]
     groups: list[list[int]] = []
     for index in found:
@@ -238,12 +223,12 @@ def contents_of(lines: Sequence[Line]) -> set[int]:
             groups[-1].append(index)
         else:
             groups.append([index])
-    kept = [group for group in groups if len(group) >= _FEWEST and _counts_up([lines[index] for index in group])]
-    return {index for group in kept for index in range(group[0], group[-1] + 1)}
+    result = [group for group in groups if len(group) >= _FEWEST and _counts_up([lines[index] for index in group])]
+    return {index for group in result for index in range(group[0], group[-1] + 1)}
 
 
 def _counts_up(entries: Sequence[Line]) -> bool:
-    """Whether the numbers at the ends are those of pages, which never go back: the last column of a table may."""
+    """Return whether the numbers at the ends never decrease, as page numbers do; the last column of a table may."""
     numbers = [int(found.group()) for line in entries if (found := re.search(r"[0-9]{1,4}$", line.text))]
     return sum(before > after for before, after in pairwise(numbers)) * 10 <= len(numbers)
 

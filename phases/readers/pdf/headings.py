@@ -1,11 +1,11 @@
-"""Which lines of a PDF are its title and its headings: the PDF's own outline says it, else numbers, type and white space do."""
+"""Find the title's and headings' lines of a PDF, by its own outline, else by numbers, type and white space."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from phases.readers.line_patterns import ABSTRACT, REFERENCES, UNNUMBERED, number_of, plain_title, without_number
@@ -16,9 +16,11 @@ LONGEST = 160
 MOST_LINES = 6
 _ALIKE = 0.86
 _NEAR = 30.0
-"""So many points away from where the outline points a heading may stand that is worded a little otherwise."""
+"""Distance in points from the outline's target within which the wording of a heading may differ slightly."""
 _HOLE, _SPREAD = 1.6, 3.2
 _FEWEST_BOOKMARKS = 3
+_SPACED = re.compile(r"(?<!\S)(?:[^\W\d_] ){3,}[^\W\d_]$")
+"""Letter-spaced words, up to the end of a heading."""
 _CHAPTER = re.compile(
     r"^(?:chapter|appendix|part|kapitel|anhang|chapitre|annexe)\s+([0-9]{1,2}|[A-Z])\.?$", re.IGNORECASE
 )
@@ -28,17 +30,17 @@ _NO_HEADING = re.compile(
     re.IGNORECASE,
 )
 _NAMES = re.compile(r"[A-Z]\.\s+(?:[A-Z]\.|[^,;]{2,40}[,;]\s+(?:[A-Z]\.\s?)+\S)")
-"""Initials and names: an author is no appendix A."""
+"""Initials and names: an author is not appendix A."""
 _ITALIC = re.compile(r"ital|obli|slant|cmti|cmsl|[-]it$|ti[0-9]+$", re.IGNORECASE)
 _CLOSE, _SPREAD_LINES = 0.55, 1.2
-"""White between the lines of a heading, as shares of their size: as it is usual, and at most, where the lines are spread."""
+"""White between the lines of a heading, in letter sizes: the usual value, and the maximum for spread lines."""
 _LESS_WITHIN, _MORE_BELOW = 0.9, 1.2
 _SMALL_CAPITALS = 0.7
 _LISTED = re.compile(r"[0-9]+\)")
 Path = tuple[int, ...]
 _ROMANS = {"I": 1, "V": 5, "X": 10}
 _FIRST_LETTER = 1000
-"""Appendices are counted in letters, behind all numbers."""
+"""Offset that sorts lettered appendices after all numbers."""
 _FEWEST_ROMANS = 3
 _ALL, _PART = 0.97, 0.8
 _WIDEST_HOLE = 2
@@ -48,7 +50,7 @@ _MOST_LINES = 4
 _LONGEST = 90
 _FEWEST_LETTERS = 4
 _ENOUGH = 0.7
-"""So many of the lines in a style head something, or it is no style of headings."""
+"""Share of the lines in a style that must head something."""
 _NARROW = 0.5
 _SAME_SIZE = 1.0
 _FEWEST_ALONE = 2
@@ -56,13 +58,13 @@ _WHITE_ABOVE, _WHITE_BELOW, _FULL_LINE = 0.9, 0.4, 0.95
 _PARTED_ABOVE, _PARTED_BELOW, _PROSE, _SHORT = 1.0, 0.4, 0.8, 0.98
 _FLOAT = re.compile(r"(?:fig(?:ure|\.)|tab(?:le|\.))\s*[0-9IVX]", re.IGNORECASE)
 _CAPITAL = re.compile(r"[0-9]{1,2}[A-Z]")
-"""Three dimensions and the like: 3D is a word."""
+"""Dimensions such as 3D, which are words."""
 Style = tuple[str, float, bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Lines `first` up to `first + count` are one heading. `level` counts from 1."""
+    """A heading made of lines `first` up to `first + count`. `level` counts from 1."""
 
     first: int
     count: int
@@ -73,26 +75,26 @@ class Heading:
 def headings_by_bookmarks(
     lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Words, outside: Set[int]
 ) -> list[Heading]:
-    """The headings that could be found, in reading order. Lines `outside` (contents, tables) are none."""
+    """Return the headings that bookmarks point to, in reading order. Lines `outside` (contents, tables) are excluded."""
     pages: dict[int, list[int]] = defaultdict(list)
     for index, line in enumerate(lines):
         if index not in outside:
             pages[line.page].append(index)
-    found: dict[int, Heading] = {}
+    result: dict[int, Heading] = {}
     for mark in bookmarks:
-        places = [index for page in (mark.page, mark.page + 1) for index in pages.get(page, ()) if index not in found]
+        places = [index for page in (mark.page, mark.page + 1) for index in pages.get(page, ()) if index not in result]
         best = max(
             (match for index in places if (match := _match_bookmark(lines, index, mark, words))),
             default=None,
             key=lambda match: match[0],
         )
         if best:
-            found[best[1].first] = best[1]
-    return [found[first] for first in sorted(found)]
+            result[best[1].first] = best[1]
+    return [result[first] for first in sorted(result)]
 
 
 def _match_bookmark(lines: Sequence[Line], first: int, mark: Bookmark, words: Words) -> tuple[float, Heading] | None:
-    """How well a heading that begins at a line is what the bookmark says, and the heading."""
+    """Score how well a heading that begins at a line matches a bookmark; return score and heading."""
     wanted = plain_title(mark.title)
     best: tuple[float, Heading] | None = None
     line = lines[first]
@@ -117,7 +119,7 @@ def _match_bookmark(lines: Sequence[Line], first: int, mark: Bookmark, words: Wo
 
 
 def body_of(lines: Sequence[Line]) -> BodyStyle:
-    """The font and the size in which most letters are set."""
+    """Return the most common font and size."""
     fonts: Counter[str] = Counter()
     sizes: Counter[float] = Counter()
     for line in lines:
@@ -130,7 +132,15 @@ def body_of(lines: Sequence[Line]) -> BodyStyle:
 
 
 def headings_of(lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Words, outside: Set[int]) -> list[Heading]:
-    """The headings, in reading order. Lines `outside` (the title, contents, tables) are none."""
+    """Return the headings in reading order. Lines `outside` (title, contents, tables) are excluded."""
+    headings = _find_all(lines, bookmarks, words, outside)
+    return [
+        replace(heading, text=_SPACED.sub(lambda match: match.group().replace(" ", ""), heading.text))
+        for heading in headings
+    ]
+
+
+def _find_all(lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Words, outside: Set[int]) -> list[Heading]:
     by_rules = _by_rules(lines, body_of(lines), words, outside)
     if len(bookmarks) < _FEWEST_BOOKMARKS:
         return by_rules
@@ -149,7 +159,7 @@ def headings_of(lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Wor
 
 
 def _is_missing(heading: Heading, line: Line, styles: Counter[Style], deepest: int) -> bool:
-    """What a PDF's own outline leaves out: sections without a number, and the deepest levels."""
+    """Return whether a PDF's own outline may omit a heading: sections without a number, and the deepest levels."""
     if heading.level > deepest:
         return True
     if number_of(heading.text):
@@ -184,9 +194,9 @@ def _by_rules(lines: Sequence[Line], body: BodyStyle, words: Words, outside: Set
 
 
 def _without_references(lines: Sequence[Line], candidates: Sequence[int]) -> list[int]:
-    """The candidates without those behind the name of the references that are set otherwise than it and all before it.
+    """Drop candidates after the references heading, unless their style occurs in it or before it.
 
-    References may go on counting where the sections end; an appendix looks like a section.
+    References may continue the numbers of the sections; an appendix looks like a section.
     """
     name = next((index for index in candidates if plain_title(lines[index].text) in REFERENCES), None)
     if name is None:
@@ -197,7 +207,7 @@ def _without_references(lines: Sequence[Line], candidates: Sequence[int]) -> lis
 
 
 def _behind_the_front(lines: Sequence[Line], headings: Sequence[Heading]) -> list[Heading]:
-    """Without what looks like a heading above the abstract or the first number, in any column: the authors, a motto."""
+    """Drop headings above the abstract or the first number, in any column: the authors, a motto."""
     known = [heading for heading in headings if plain_title(heading.text) in ABSTRACT or number_of(heading.text)]
     if not known:
         return list(headings)
@@ -212,7 +222,7 @@ def _behind_the_front(lines: Sequence[Line], headings: Sequence[Heading]) -> lis
 
 
 def _title_text(lines: Sequence[Line], index: int) -> str:
-    """The text of a heading's first line; "Chapter 3" with a line of larger letters below is the number of what that says."""
+    """Return the text of a heading's first line; after "Chapter 3", with larger letters below, number and that line."""
     chapter = _CHAPTER.match(lines[index].text)
     below = lines[index + 1] if index + 1 < len(lines) else None
     if chapter and below and below.size > lines[index].size - LARGER and below.page == lines[index].page:
@@ -227,13 +237,15 @@ def _may_head(lines: Sequence[Line], index: int, body: BodyStyle) -> bool:
         return False
     if _NO_HEADING.match(line.text) or _NAMES.match(line.text):
         return False
-    # in a narrow column the words of a heading may be spread out, which looks like the cells of a table
+    # justified words of a heading in a narrow column look like table cells
     numbered = number_of(line.text) is not None
     if not _is_different(lines, index, body) or has_holes(
         line, after=int(numbered), widest=_SPREAD if numbered else _HOLE
     ):
         return False
-    return line.run_in or _stands_alone(lines, index) or plain_title(line.text) in UNNUMBERED
+    # by number and face first: some layouts leave no white above a heading
+    large = numbered and line.bold and line.size > body.size + LARGER
+    return line.run_in or large or _stands_alone(lines, index) or plain_title(line.text) in UNNUMBERED
 
 
 def _is_different(lines: Sequence[Line], index: int, body: BodyStyle) -> bool:
@@ -258,7 +270,7 @@ def _is_different(lines: Sequence[Line], index: int, body: BodyStyle) -> bool:
 
 
 def _stands_alone(lines: Sequence[Line], index: int) -> bool:
-    """White above and nothing running on: a heading is no piece of a paragraph."""
+    """Return whether a line has white above and ends before the next paragraph line."""
     line = lines[index]
     after = lines[index + 1] if index + 1 < len(lines) else None
     usual = 0.32 * line.size
@@ -268,7 +280,7 @@ def _stands_alone(lines: Sequence[Line], index: int) -> bool:
 def _level_without_number(
     lines: Sequence[Line], index: int, body: BodyStyle, styles: dict[Style, list[int]], levels: dict[Style, int]
 ) -> int:
-    """The level of an unnumbered heading: that of numbered ones of the same type, or of its own; 0 is no heading."""
+    """Return the level of an unnumbered heading: of numbered ones in the same style, or of its own style; 0 for other lines."""
     line = lines[index]
     name = plain_title(line.text)
     if name in UNNUMBERED and not line.text.startswith("\\"):
@@ -279,7 +291,7 @@ def _level_without_number(
         return 0
     after = lines[index + 1] if index + 1 < len(lines) else None
     if after and after.bold_start and not after.bold and after.gap < 0.5 * line.size and not after.fresh:
-        # bold words that begin a paragraph go on in the next line; a heading does not
+        # bold words that begin a paragraph continue in the next line; a heading does not
         return 0
     depths = styles.get(style_of(line))
     if depths and (line.bold or line.size > body.size + LARGER):
@@ -288,7 +300,6 @@ def _level_without_number(
 
 
 def _whole_heading(lines: Sequence[Line], first: int, level: int, words: Words, most: int) -> Heading:
-    """A heading with the lines that it runs on to, `most` in all."""
     chapter = _CHAPTER.match(lines[first].text)
     if chapter and _title_text(lines, first) != lines[first].text:
         title = _whole_heading(lines, first + 1, level, words, MOST_LINES)
@@ -308,13 +319,13 @@ def _whole_heading(lines: Sequence[Line], first: int, level: int, words: Words, 
 
 def _is_set_alike(first: Line, line: Line) -> bool:
     bold = first.bold or (first.bold_start and "$" in first.text)
-    # the size of small capitals is that of the first letter, which is a large one in the first line alone
+    # small capitals report the size of the first letter, which is large in the first line only
     capitals = first.text.isupper() and line.text.isupper() and _SMALL_CAPITALS * first.size < line.size
     return line.font == first.font and line.bold == bold and (line.size == first.size or capitals)
 
 
 def _follows_closely(lines: Sequence[Line], first: int, index: int) -> bool:
-    """Whether there is no more white above a line than within a heading; of spread lines, more below the last than above."""
+    """Return whether the white above a line fits inside a heading; spread lines have more below the last than above."""
     line, before = lines[index], lines[index - 1]
     if line.fresh or line.page != before.page:
         return False
@@ -326,10 +337,10 @@ def _follows_closely(lines: Sequence[Line], first: int, index: int) -> bool:
 
 
 def longest_run(titles: Sequence[str]) -> dict[int, int]:
-    """Index of a title -> depth of its number, for the titles of the longest run in the order of counting.
+    """Return index -> depth of the titles in the longest consecutive run of numbers.
 
-    Each number follows the one before: its first child, or the next (one may be missing) of it or of what it stands in.
-    Of runs of one length, that with more titles is taken: steps of a proof may be counted, too.
+    Each number follows the one before: its first child, or the next one (one may be missing) of itself or of an ancestor.
+    Among runs of one length, the one with more titles wins: steps of a proof may be numbered, too.
     """
     paths = _paths_of(titles[:_MOST])
     best: dict[int, tuple[int, int, int]] = {}
@@ -349,7 +360,7 @@ def longest_run(titles: Sequence[str]) -> dict[int, int]:
 
 
 def _paths_of(titles: Sequence[str]) -> dict[int, Path]:
-    """Index -> path, (3, 1) for 3.1; where sections have Roman numbers, a lone letter is a subsection."""
+    """Return index -> path, (3, 1) for 3.1; with Roman section numbers, a lone letter is a subsection."""
     numbers = {index: number for index, title in enumerate(titles) if (number := _number_in(title))}
     romans = [index for index, number in numbers.items() if re.fullmatch(r"[IVX]+", number)]
     roman = _count_romans([numbers[index] for index in romans]) >= _FEWEST_ROMANS
@@ -373,7 +384,6 @@ def _paths_of(titles: Sequence[str]) -> dict[int, Path]:
 
 
 def _count_romans(numbers: Sequence[str]) -> int:
-    """How far I, II, III counts among these, in their order."""
     reached = 0
     for number in numbers:
         reached += _roman_value(number) == reached + 1
@@ -405,7 +415,7 @@ def _is_next(before: Path, after: Path) -> bool:
     if after == (_FIRST_LETTER + 1,) and before[0] < _FIRST_LETTER:
         return True
     if len(before) > 1 and after == (before[0] + 1, 1):
-        # the number of a chapter may be drawn, or stand by itself
+        # the number of a chapter may be drawn, or separate
         return True
     if len(after) == len(before) + 1:
         return after[:-1] == before and after[-1] <= _WIDEST_HOLE
@@ -416,26 +426,26 @@ def _is_next(before: Path, after: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class BodyStyle:
-    """How most of the text is set."""
+    """Style of most of the text."""
 
     font: str
     size: float
     alone: bool = False
-    """Hardly a word is set otherwise: recognized text of a scan, or typewriting. Then type tells nothing."""
+    """Whether hardly a word has another style: recognized text of a scan, or typewriting, in which type means nothing."""
 
 
 def style_of(line: Line) -> Style:
-    """Font, size and whether it is bold."""
+    """Return font, size and whether the line is bold."""
     return line.font, line.size, line.bold
 
 
 def font_family(font: str) -> str:
-    """The name of a font without what its weights and sizes are called."""
+    """Return a font's name without weight and size."""
     return re.sub(r"[-,0-9~].*$|(?i:bold|regular|roman|italic|medi|light)", "", font)
 
 
 def reads_like_a_title(text: str) -> bool:
-    """Words that begin with a capital letter and are no sentence."""
+    """Return whether a text begins with a capital letter and is not a sentence."""
     letters = sum(character.isalpha() for character in text)
     begins = _CAPITAL.match(text) or (text[:1].isalpha() and not text[:1].islower())
     return letters >= _FEWEST_LETTERS and bool(begins) and not text.endswith((".", ",", ";", ":", "-"))
@@ -444,7 +454,7 @@ def reads_like_a_title(text: str) -> bool:
 def unnumbered_levels(
     lines: Sequence[Line], candidates: Collection[int], body: BodyStyle, numbered: Mapping[Style, Sequence[int]]
 ) -> dict[Style, int]:
-    """Style -> level, of the styles whose lines are headings. `numbered` are the depths of numbered ones, by style."""
+    """Return style -> level for styles whose lines are headings. `numbered` has the depths of numbered headings by style."""
     own = {
         index for index in candidates if _may_be_one(lines[index], body, numbered) or _is_set_off(lines, index, body)
     }
@@ -469,7 +479,7 @@ def _may_be_one(line: Line, body: BodyStyle, numbered: Mapping[Style, Sequence[i
 
 
 def _is_set_off(lines: Sequence[Line], index: int, body: BodyStyle) -> bool:
-    """A title in a font of its own, neither bold nor large, with much more white above it than a paragraph has."""
+    """Return whether a title in a font of its own, neither bold nor large, has much more white above than a paragraph."""
     line = lines[index]
     below = lines[index + 1] if index + 1 < len(lines) else None
     alone = below is not None and not below.fresh and below.gap > _WHITE_BELOW * line.size
@@ -479,9 +489,9 @@ def _is_set_off(lines: Sequence[Line], index: int, body: BodyStyle) -> bool:
 
 
 def count_parted(lines: Sequence[Line], index: int) -> int:
-    """How many lines a title has from here on, by the white above and below it alone: one, two, or 0 where none is.
+    """Count the lines of a title, by white above and below alone: one, two, or 0 for other lines.
 
-    It is flush left, and prose comes behind it. For text of which type tells nothing.
+    It is flush left, and prose follows. For text in which type means nothing.
     """
     goes_on = index + 1 < len(lines) and _goes_on(lines[index], lines[index + 1])
     return next((count for count in (1, 2)[: 1 + goes_on] if _is_parted(lines, index, index + count)), 0)
@@ -503,7 +513,7 @@ def _is_parted(lines: Sequence[Line], index: int, end: int) -> bool:
 def _head_text(
     lines: Sequence[Line], group: Sequence[int], own: Collection[int], body: BodyStyle, counted: bool
 ) -> bool:
-    """Whether the lines of a style head something; one alone is enough where it is larger than the text."""
+    """Return whether the lines of a style head something; a single line is enough if it is larger than the text."""
     firsts = [index for index in group if not (index - 1 in group and _goes_on(lines[index - 1], lines[index]))]
     firsts = [index for index in firsts if not _FLOAT.match(lines[index].text)]
     heads = [index for index in firsts if index in own and _has_body_below(lines, index, own, body)]
@@ -516,7 +526,6 @@ def _goes_on(before: Line, line: Line) -> bool:
 
 
 def _has_body_below(lines: Sequence[Line], index: int, own: Collection[int], body: BodyStyle) -> bool:
-    """Whether behind the lines of this style comes text as the body is set, or another heading."""
     style = style_of(lines[index])
     for place, line in enumerate(lines[index + 1 : index + 1 + _MOST_LINES], index + 1):
         if style_of(line) != style:
@@ -529,7 +538,6 @@ def _has_body_below(lines: Sequence[Line], index: int, own: Collection[int], bod
 
 
 def _level_of(style: Style, kept: Sequence[Style], numbered: Mapping[Style, Sequence[int]]) -> int:
-    """One deeper than what is set larger; the same as numbered ones of the same size."""
     _, size, _ = style
     same = [min(depths) for (_, other, _), depths in numbered.items() if abs(other - size) <= LARGER]
     if same:

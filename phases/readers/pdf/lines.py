@@ -1,4 +1,4 @@
-"""Pieces of text -> columns -> lines, in reading order."""
+"""Arrange text pieces into columns and lines in reading order, and join lines into text."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from phases.readers.pdf.characters import mend_letters
 from phases.readers.pdf.page import BoundingBox, Item, Page
 
 _SPACE = 0.12
-"""A gap of more than this share of the letters' size is a space between words."""
+"""Gap between words, as a share of the letter size."""
 _HOLE = 1.6
 _CLOSING = re.compile(r"^[,.;:!?)\]}’”]")
 _NUMBER, _FAR = re.compile(r"\([0-9A-Z.]{1,6}[a-z]?\)"), 2.0
 _FROM, _TO = 0.3, 0.7
-"""The white stripe between two columns stands in this part of the page's width."""
+"""Part of the page width in which the gutter between two columns lies."""
 _THIRDS, _NARROWEST_THIRD = ((0.26, 0.44), (0.56, 0.74)), 0.15
 _FEWEST_ROWS = 5
 _NARROWEST_GUTTER = 8.0
@@ -42,27 +42,27 @@ _ADDRESS = re.compile(r"(?:https?:\S*|www\.\S*|doi:\S*)$")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of one column. `x0` and `x1` of `column` are the column's edges; `fresh` says that a column begins here."""
+    """A line of one column. `x0` and `x1` of `column` are the column's edges; `fresh` means that a column begins here."""
 
     text: str
     box: BoundingBox
     size: float
     font: str
     bold: bool
-    """All of it is bold."""
+    """Whether all of it is bold."""
     bold_start: bool
     page: int
     column: BoundingBox
     fresh: bool = False
     gap: float = 0.0
-    """White above it, up to the line before in the same column; what is on top of a column has the page's usual gap."""
+    """White above it, up to the previous line of the column; the top line of a column has the page's usual gap."""
     items: tuple[Item, ...] = ()
     run_in: bool = False
-    """It is a heading, and the next line is the rest of its own."""
+    """Whether it is a heading, and the next line is the rest of its printed line."""
 
 
 def lines_of_pages(pages: Sequence[Page]) -> list[list[Line]]:
-    """The lines of each page in reading order."""
+    """Return the lines of each page in reading order."""
     columns = columns_of_pages(pages)
     return [
         [line for stretch in stretches for line in _build_lines(stretch, page.number)]
@@ -85,7 +85,6 @@ def _build_lines(stretch: Sequence[Item], page: int) -> list[Line]:
 
 
 def _edges_of(rows: Sequence[Sequence[Item]]) -> BoundingBox:
-    """The column's edges, by where most of its lines begin and end."""
     starts = sorted(row[0].box.x0 for row in rows)
     ends = sorted(row[-1].box.x1 for row in rows)
     return BoundingBox(starts[len(starts) // 10], rows[0][0].box.y0, ends[-1 - len(ends) // 10], rows[-1][-1].box.y1)
@@ -114,46 +113,44 @@ def _build_line(row: Sequence[Item], page: int, column: BoundingBox, above: Boun
 
 
 def _with_number_behind(row: Sequence[Item]) -> Sequence[Item]:
-    """The items, where the number of a formula that stands on its left, far from it, comes last."""
     if len(row) < 2 or not _NUMBER.fullmatch(row[0].text) or row[1].box.x0 - row[0].box.x1 < _FAR * row[0].size:
         return row
     return [*row[1:], replace(row[0], box=replace(row[0].box, x0=row[-1].box.x1 + row[0].size))]
 
 
 def _is_bold(items: Sequence[Item]) -> bool:
-    """All of it is bold but the mathematics in it, which has fonts of its own."""
     words = [item for item in items if not item.text.startswith("$")]
     return bool(words) and all(item.bold and (item.bold_end or item.text.endswith("$")) for item in words)
 
 
 def join_items(row: Sequence[Item]) -> str:
-    """The text of items side by side."""
+    """Return the text of adjacent items."""
     text = row[0].text
     for left, right in itertools.pairwise(row):
         gap = right.box.x0 - left.box.x1
         close = gap < _SPACE * min(left.size, right.size) and not ("$" in left.text[-1:] and "$" in right.text[:1])
         text += right.text if close or _CLOSING.match(right.text) else f" {right.text}"
-    # mended once joined: an accent may end one item, and its letter begin the next
+    # mended after joining: an accent may end one item, and its letter begin the next
     return mend_letters(text)
 
 
 def has_holes(line: Line, *, after: int = 0, widest: float = _HOLE) -> bool:
-    """Wide white between the words, from the gap `after` on: a row of a table."""
+    """Return whether a line has wide white between words, from the gap `after` on, like a row of a table."""
     gaps = [right.box.x0 - left.box.x1 for left, right in zip(line.items, line.items[1:], strict=False)]
     return any(gap > widest * line.size for gap in gaps[after:])
 
 
 def columns_of_pages(pages: Sequence[Page]) -> list[list[list[Item]]]:
-    """For each page its stretches of one column, in reading order. Pages of one paper have their columns in the same places."""
+    """Return the single-column stretches of each page in reading order. Columns are at the same place on all pages of a paper."""
     left, right = _find_margins(pages)
     gutters = [_find_gutter(page) for page in pages]
     seen = Counter(round(gutter / 4) * 4 for gutter in gutters if gutter)
     usual = float(seen.most_common(1)[0][0]) if seen and sum(seen.values()) * 3 >= len(pages) else None
     if usual is not None:
         usual = median(gutter for gutter in gutters if gutter and abs(gutter - usual) <= 4)
-    found = []
+    result = []
     for page, own in zip(pages, gutters, strict=True):
-        # the sheets of a scan do not lie alike: there the page's own stripe is the clear one
+        # scanned sheets are not aligned: the page's own stripe is the clear one
         clear = False
         if own is not None and usual is not None:
             across_own, across_usual = _count_crossing(page, (own, usual))
@@ -163,12 +160,12 @@ def columns_of_pages(pages: Sequence[Page]) -> list[list[list[Item]]]:
         inside = [item for item in page.items if item.box.x1 > left and item.box.x0 < right]
         beside = [item for item in page.items if item.box.x1 <= left or item.box.x0 >= right]
         between = _find_two_gutters(page) or ((gutter,) if gutter else ())
-        found.append([*_split_columns(inside, between), *_split_columns(beside, ())])
-    return found
+        result.append([*_split_columns(inside, between), *_split_columns(beside, ())])
+    return result
 
 
 def rows_of(items: Sequence[Item]) -> list[list[Item]]:
-    """Items that stand on one line of print, left to right, from top to bottom."""
+    """Return the items of each printed line, left to right, top to bottom."""
     rows: list[list[Item]] = []
     middles: list[float] = []
     for item in sorted(items, key=lambda item: (item.box.y0 + item.box.y1, item.box.x0)):
@@ -183,7 +180,6 @@ def rows_of(items: Sequence[Item]) -> list[list[Item]]:
 
 
 def _find_margins(pages: Sequence[Page]) -> tuple[float, float]:
-    """Where the text of a paper begins and ends, left and right: what is further out is a note in the margin."""
     wide = [item.box for page in pages for item in page.items if item.box.width > _NARROWEST_LINE * page.width]
     if not wide:
         return 0.0, float("inf")
@@ -192,13 +188,12 @@ def _find_margins(pages: Sequence[Page]) -> tuple[float, float]:
 
 
 def _find_gutter(page: Page) -> float | None:
-    """Where the white stripe between two columns stands, or None on a page of one column."""
     gutter = _clearest_stripe(page, _count_white(page, _FROM, _TO))
     return gutter if gutter and _is_gutter(page, gutter, fewest=_FEWEST_ROWS) else None
 
 
 def _runs_of_row(row: Sequence[Item]) -> list[BoundingBox]:
-    """The boxes of pieces side by side with no room for a gutter between them: a recognized line comes word by word."""
+    """Return the boxes of adjacent pieces without room for a gutter between them: recognized lines come word by word."""
     runs = [item.box for item in row[:1]]
     for item in row[1:]:
         if item.box.x0 - runs[-1].x1 < _NARROWEST_GUTTER:
@@ -209,7 +204,6 @@ def _runs_of_row(row: Sequence[Item]) -> list[BoundingBox]:
 
 
 def _find_two_gutters(page: Page) -> tuple[float, ...] | None:
-    """Where the white stripes between three columns stand, or None on a page that has not three."""
     left, right = (_clearest_stripe(page, _count_white(page, *part)) for part in _THIRDS)
     if not left or not right:
         return None
@@ -221,8 +215,7 @@ def _find_two_gutters(page: Page) -> tuple[float, ...] | None:
 
 
 def _count_white(page: Page, start: float, end: float) -> Counter[int]:
-    """How many rows have white at each place of a part of the page; `start` and `end` are shares of its width."""
-    # each row votes for where it has white, so that a title or a figure over both columns does not hide the stripe
+    # each row votes for its white, so that a title or a figure across both columns does not hide the stripe
     votes: Counter[int] = Counter()
     for row in rows_of(page.items):
         for left, right in itertools.pairwise(row):
@@ -233,7 +226,7 @@ def _count_white(page: Page, start: float, end: float) -> Counter[int]:
 
 
 def _clearest_stripe(page: Page, votes: Counter[int]) -> float | None:
-    """The middle of the stripe that most rows have white in and fewest pieces cross, if enough rows have."""
+    """Return the middle of the stripe with white in most rows and fewest crossing pieces, if there are enough rows."""
     best = max(votes.values(), default=0)
     if best < _FEWEST_ROWS:
         return None
@@ -245,14 +238,13 @@ def _clearest_stripe(page: Page, votes: Counter[int]) -> float | None:
 
 
 def _count_crossing(page: Page, places: Sequence[float]) -> list[int]:
-    """How many pieces of a page reach over each place and a point to both sides."""
     boxes = [item.box for item in page.items if item.box.width > 2]
     begins, ends = sorted(box.x0 for box in boxes), sorted(box.x1 for box in boxes)
     return [bisect_left(begins, place - 1) - bisect_right(ends, place + 1) for place in places]
 
 
 def _is_gutter(page: Page, gutter: float, *, fewest: int) -> bool:
-    """Text fills both sides, in lines that end and begin at the stripe; the cells of a table do not."""
+    """Return whether text on both sides ends and begins at the stripe, unlike the cells of a table."""
     rows = rows_of([item for item in page.items if not item.table])
     wide = [box for row in rows for box in _runs_of_row(row) if box.width > _NARROWEST_LINE * page.width]
     left = sum(box.height for box in wide if box.x1 <= gutter + 2)
@@ -263,7 +255,6 @@ def _is_gutter(page: Page, gutter: float, *, fewest: int) -> bool:
 
 
 def _split_columns(unsorted: Sequence[Item], gutters: Sequence[float]) -> list[list[Item]]:
-    """The items of each stretch of one column, in reading order; `gutters` are the stripes between columns, left to right."""
     items = sorted(unsorted, key=lambda item: (item.box.y0, item.box.x0))
     if not gutters:
         return [items] if items else []
@@ -283,24 +274,24 @@ def _split_columns(unsorted: Sequence[Item], gutters: Sequence[float]) -> list[l
 
 
 def _items_across(items: Sequence[Item], gutter: float) -> list[Item]:
-    """What stands over both columns, with the short last lines of it, which have nothing beside them."""
-    found: list[Item] = []
+    """Return the items across both columns, with their short last lines, which have nothing next to them."""
+    result: list[Item] = []
     wide_rows = _rows_of_wide_tables(items, gutter)
     for item in items:
-        above = found[-1] if found else None
+        above = result[-1] if result else None
         if (item.box.x0 < gutter - 4 and item.box.x1 > gutter + 4) or item in wide_rows:
             if item in wide_rows or not _is_between_columns(item, items, gutter):
-                found.append(item)
+                result.append(item)
         elif above and 0 <= item.box.y0 - above.box.y0 < 2 * above.box.height and abs(item.size - above.size) < 0.3:
             last = abs(item.box.x0 - above.box.x0) < 3 and item.box.y0 > above.box.y1 - 2
             if last and not any(other.box.x0 > gutter and _same_row(item, other) for other in items):
-                found.append(item)
-    return found
+                result.append(item)
+    return result
 
 
 def _rows_of_wide_tables(items: Sequence[Item], gutter: float) -> set[Item]:
-    """The items of rows that have many short pieces on both sides, some such rows together: a table over both columns."""
-    found: set[Item] = set()
+    """Return the items of adjacent rows with many short pieces on both sides: a table across both columns."""
+    result: set[Item] = set()
     together: list[list[Item]] = []
     for row in [*rows_of(items), []]:
         runs = _runs_of_row(row)
@@ -311,13 +302,13 @@ def _rows_of_wide_tables(items: Sequence[Item], gutter: float) -> set[Item]:
             together.append(row)
             continue
         if len(together) >= _FEWEST_WIDE_ROWS:
-            found.update(item for members in together for item in members)
+            result.update(item for members in together for item in members)
         together = []
-    return found
+    return result
 
 
 def _is_between_columns(item: Item, items: Sequence[Item], gutter: float) -> bool:
-    """Whether both columns go on right above and right below: then the engine took two of their lines for one formula."""
+    """Return whether both columns continue directly above and below: the engine merged two of their lines into a formula."""
     sides = set()
     for other in items:
         above = 0 <= item.box.y0 - other.box.y0 < _PITCH * item.size
@@ -330,7 +321,6 @@ def _is_between_columns(item: Item, items: Sequence[Item], gutter: float) -> boo
 
 
 def _is_full(side: Sequence[BoundingBox]) -> bool:
-    """Whether hardly any white is between pieces: justified prose may come in many of them."""
     return sum(box.width for box in side) > _FULL * (side[-1].x1 - side[0].x0) if side else False
 
 
@@ -339,7 +329,7 @@ def _same_row(item: Item, other: Item) -> bool:
 
 
 def _bands_across(spanning: Sequence[Item]) -> list[BoundingBox]:
-    """Stripes over the whole width, top to bottom: what spans the columns, close lines of it taken together."""
+    """Return the stripes over the whole width, top to bottom: items across the columns, with close lines joined."""
     bands: list[BoundingBox] = []
     for item in spanning:
         if bands and item.box.y0 - bands[-1].y1 < 1.5 * item.box.height:
@@ -356,7 +346,7 @@ def _split_sides(items: Sequence[Item], gutters: Sequence[float]) -> list[list[I
 
 
 class Words:
-    """The words of one paper: they tell whether a hyphen at the end of a line is the author's or the printer's."""
+    """The words of a paper, which decide whether a hyphen at a line end belongs to the word."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._whole: set[str] = set()
@@ -368,7 +358,7 @@ class Words:
                     self._hyphened.add(word)
 
     def join(self, lines: Sequence[str]) -> str:
-        """The lines as one line of text."""
+        """Return the lines as one line of text."""
         text = ""
         for line in lines:
             text = self._join_words(text, line.strip()) if text else line.strip()
@@ -390,7 +380,7 @@ class Words:
         return f"{before} {after}"
 
     def _across(self, before: str, after: str, last: str, first: str) -> str:
-        """A broken word: the hyphen stays if the paper writes the word with it elsewhere, or never without it."""
+        """Join a split word: the hyphen stays if the paper has the word with it elsewhere, or never without it."""
         whole = last + first
         compound = "-" in last or "-" in first or after[0].isupper() or len(last) == 1
         if f"{last}-{first}" in self._hyphened or (compound and whole not in self._whole):
@@ -399,8 +389,8 @@ class Words:
 
 
 def _is_continuation(before: str, after: str) -> bool:
-    """Whether an address goes on in the next line: it was cut at a slash or a hyphen, or goes on with one."""
-    # behind a full stop an address goes on only if what follows cannot begin a sentence
+    """Return whether an address continues in the next line: it was cut at a slash or a hyphen, or continues with one."""
+    # after a full stop an address continues only with text that cannot begin a sentence
     if before.endswith("."):
         return bool(re.match(r"[a-z0-9][^\s]*[/.]\S", after))
     return before.endswith(("/", "-", "_", "=", "&", "?", ":")) or after.startswith(("/", "_", "-", "?"))

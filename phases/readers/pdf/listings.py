@@ -1,4 +1,4 @@
-"""Listings: lines of code and pseudo-code that stand together, told from prose by their type, their signs and their words."""
+"""Find listings: adjacent lines of code and pseudo-code, recognized by type, signs and words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from phases.readers.pdf.headings import BodyStyle
 from phases.readers.pdf.lines import Line
 
 _NUMBER = re.compile(r"([0-9]{1,3}[:.]?)\s+(?=\S)")
-"""The number of a line of code, in front of it."""
+"""The number in front of a line of code."""
 _STATEMENT = re.compile(
     r"(?:\}\s*)?(?:"
     r"(?:if|else ?if|elif|while|for|forall|foreach|switch|case|until)\b.*(?:\b(?:then|do|begin|loop)|[:;{)])\s*$"
@@ -34,33 +34,33 @@ _KEYWORDS = frozenset([
 ])  # fmt: skip
 _WORD = re.compile(r"[A-Za-z\u00c0-\u024f\u0400-\u04ff]{3,}")
 _NO_WORDS = re.compile(r"\\[A-Za-z]+|(?://|▷).*")
-"""Signs of a formula, and what a line of code says of itself."""
+"""Commands of a formula, and comments in code."""
 _CALL = re.compile(r"\$?[A-Za-z_][\w.]{2,40} ?\([^()=.:;]{0,60}\)\$?[:{]?$")
-"""What a function is called and takes, alone on a line."""
+"""Name and parameters of a function, alone on a line."""
 _SIGN_OF_TEXT = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af]")
-"""Two of them count for a word."""
+"""Two of these letters count as a word."""
 _MAIL = re.compile(r"\S@\S+\.\w+$")
 _NOTE = re.compile(r"[0-9]{1,2}(?=[^\W\d_]{2})")
 _ADDRESS = re.compile(r"(?:[0-9]{1,2}|[*∗†‡§¶])?\s*https?://")
 _BULLET = re.compile(r"[•◦▪■●‣∙⋄–*]\s")
 _MOST_WORDS, _FEWEST_WORDS = 5, 3
-"""A line of prose has more words that no language has as its own; in the text's own letters it needs fewer."""
+"""Non-keywords in a line of prose, at most for code; and at least for prose in the text's own letters."""
 _WIDE = 0.6
 _MOST_PROSE = 2
 _MOST_TRIES = 6
-"""Of so many starts that are refused in a row, the last gives up all that was read from it."""
+"""Refused starts in a row after which everything read from them is given up."""
 _FEWEST, _FEWEST_TYPED, _FEWEST_STATED = 3, 2, 2
 _SHARE, _MOSTLY = 0.5, 0.6
 _WHITE = 2.0
-"""White between two parts of a listing, at most, as a share of the letters' size."""
+"""White between two parts of a listing, at most, in letter sizes."""
 _APART, _SET_IN, _DEEPEST_HEAD = 1.5, 0.7, 1.5
 _SAME_SIZE, _SMALLER, _RAGGED, _INDENT = 0.3, 0.7, 0.06, 2.2
 _LETTER = 0.49
-"""No typewriter letter is narrower, as a share of its size; those of other fonts are on the whole."""
+"""Width of the narrowest monospaced letter, in letter sizes; other fonts are narrower on average."""
 
 
 def find_listings(lines: Sequence[Line], body: BodyStyle, outside: Set[int]) -> dict[int, int]:
-    """How many lines each listing has, by its first line. Lines `outside` (headings, tables, captions) are in none."""
+    """Return the number of lines of each listing by first line. Lines `outside` (headings, tables, captions) are excluded."""
     outside = outside | {index for index, line in enumerate(lines) if _is_note(line, body)}
     found: dict[int, int] = {}
     index = begin = refused = 0
@@ -75,14 +75,13 @@ def find_listings(lines: Sequence[Line], body: BodyStyle, outside: Set[int]) -> 
             index = begin = end
             refused = 0
         else:
-            # what reads as code but is none may be as long as the page
+            # text that reads like code but is rejected may be as long as the page
             refused += 1
             index = index + 1 if refused % _MOST_TRIES else end
     return found
 
 
 def _end_of_listing(lines: Sequence[Line], first: int, body: BodyStyle, outside: Set[int]) -> int:
-    """Behind the last line of code before prose, a heading, a table, a caption or the end of the column."""
     end = first + 1
     typed = _is_typed(lines[first], body)
     for index in range(first + 1, len(lines)):
@@ -102,7 +101,7 @@ def _end_of_listing(lines: Sequence[Line], first: int, body: BodyStyle, outside:
 
 
 def _first_line(lines: Sequence[Line], first: int, begin: int, outside: Set[int]) -> int:
-    """The first line of the head of a listing, what it is called and takes: set in as it is, right above it."""
+    """Return the first line of a listing's head: name and inputs, indented like the code, directly above it."""
     code = lines[first]
     while first > begin and first - 1 not in outside and not lines[first].fresh:
         line = lines[first - 1]
@@ -117,31 +116,28 @@ def _first_line(lines: Sequence[Line], first: int, begin: int, outside: Set[int]
 
 
 def _is_next(before: Line, line: Line) -> bool:
-    """Whether a line stands right below the one before: where a part of a listing is wider than a column, a stretch begins."""
     white = line.box.y0 - before.box.y1
     beside = line.box.x0 > before.box.x1 or before.box.x0 > line.box.x1
-    # between brackets that are two lines high there are two lines of a formula
+    # two lines of a formula are between brackets two lines high
     return line.page == before.page and abs(white) < _WHITE * line.size and not (line.fresh and beside)
 
 
 def _is_set_in(line: Line) -> bool:
-    """Whether a line is set in and no prose."""
     return line.box.x0 > line.column.x0 + _SET_IN * line.size and not _is_prose(line) and not _BULLET.match(line.text)
 
 
 def _is_note(line: Line, body: BodyStyle) -> bool:
-    """Whether a line begins with the address of a page, or is a note below the text, whose mark stands close."""
+    """Return whether a line starts with a web address, or is a footnote with its mark."""
     return bool(_ADDRESS.match(line.text)) or (line.size < body.size - _SMALLER and bool(_NOTE.match(line.text)))
 
 
 def _is_listing(lines: Sequence[Line], first: int, end: int, body: BodyStyle) -> bool:
-    """Whether these lines are code: enough of them read so, or are set so."""
     run = lines[first:end]
     coded = sum(_is_code(line, body) for line in run)
     stated = sum(bool(_STATEMENT.match(_without_number(line))) for line in run)
     typed = sum(_is_typed(line, body) for line in run)
     if typed >= _FEWEST_TYPED and typed >= _SHARE * len(run):
-        # an address in a footnote may take two lines of a paragraph
+        # a web address in a footnote may take two lines of a paragraph
         pitch = run[0].box.y1 - lines[first - 1].box.y1
         apart = run[0].fresh or pitch > _APART * run[0].size or _is_set_in(run[0])
         return apart or stated >= _FEWEST_TYPED
@@ -149,7 +145,6 @@ def _is_listing(lines: Sequence[Line], first: int, end: int, body: BodyStyle) ->
 
 
 def _is_code(line: Line, body: BodyStyle) -> bool:
-    """Whether a line is set in typewriter letters, or reads like a statement."""
     if _is_typed(line, body):
         return True
     if _BULLET.match(line.text) or _is_prose(line):
@@ -158,14 +153,14 @@ def _is_code(line: Line, body: BodyStyle) -> bool:
 
 
 def is_set_in_typewriter(line: Line) -> bool:
-    """Whether a line is in a font whose letters are all as wide as each other, and not its first word alone."""
+    """Return whether a line is set in a monospaced font beyond its first word."""
     return is_typewriter(line.font) and not _is_narrow(line)
 
 
 def split_number(line: Line) -> tuple[str, float | None, str]:
-    """The number in front of a line of code, where what stands behind it begins, and that; without one, the line.
+    """Split off the number of a line of code: (number, left edge of the rest, rest); without one, ("", edge, line).
 
-    Where a formula follows so close that both are one piece, the place is not known: None.
+    The edge is None if a formula follows so closely that both are one piece.
     """
     match = _NUMBER.match(line.text)
     if match and len(line.items) > 1 and line.items[0].text == match.group(1):
@@ -179,13 +174,13 @@ def split_number(line: Line) -> tuple[str, float | None, str]:
 
 
 def is_prose(line: Line, body: BodyStyle) -> bool:
-    """Whether a line is words in the text's size, and no statement."""
+    """Return whether a line is words in the text's size, and not a statement."""
     in_words = abs(line.size - body.size) < _SAME_SIZE and _count_words(line) >= _FEWEST_WORDS
     return in_words and not _is_code(line, body)
 
 
 def _is_typed(line: Line, body: BodyStyle) -> bool:
-    """Set in typewriter letters but for a sign or two; a piece of prose may only begin in them."""
+    """Return whether a line is monospaced but for a sign or two; a line of prose may only begin like that."""
     if is_typewriter(body.font) or _MAIL.search(line.text):
         return False
     typed = sum(len(item.text) for item in line.items if is_typewriter(item.font))
@@ -201,7 +196,7 @@ def _is_narrow(line: Line) -> bool:
 
 
 def _is_text(lines: Sequence[Line], body: BodyStyle) -> bool:
-    """Whether the first line is one of a paragraph: words in the text's size from edge to edge, with no code right behind."""
+    """Return whether the first line belongs to a paragraph: words from edge to edge in the text's size, without code after it."""
     line = lines[0]
     edges = (
         line.box.x1 > line.column.x1 - _RAGGED * line.column.width,
@@ -213,17 +208,11 @@ def _is_text(lines: Sequence[Line], body: BodyStyle) -> bool:
 
 
 def _is_in_words(line: Line, body: BodyStyle) -> bool:
-    """Whether a line between lines of typewriter letters is words in the text's letters."""
     return line.font == body.font and _count_words(line) >= _FEWEST_WORDS and not _NUMBER.match(line.text)
 
 
 def _is_prose(line: Line) -> bool:
-    """Whether a line is full of words that are none of a language's own."""
-    return _count_words(line) > _MOST_WORDS and _is_wide(line)
-
-
-def _is_wide(line: Line) -> bool:
-    return line.box.width > _WIDE * line.column.width
+    return _count_words(line) > _MOST_WORDS and line.box.width > _WIDE * line.column.width
 
 
 def _count_words(line: Line) -> int:

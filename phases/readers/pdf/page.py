@@ -1,9 +1,9 @@
-"""What an engine gives of a PDF: pages with pieces of text, their places and fonts. Points, from the page's top left."""
+"""Define the output of PDF engines: pages with text pieces, positions and fonts, in points from the page's top left."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from phases.readers.reading import Hidden, Link
 
@@ -27,34 +27,34 @@ class BoundingBox:
 
     @property
     def centre(self) -> float:
-        """Half way from left to right."""
+        """Horizontal centre."""
         return (self.x0 + self.x1) / 2
 
     @property
     def middle(self) -> float:
-        """Half way from top to bottom."""
+        """Vertical centre."""
         return (self.y0 + self.y1) / 2
 
     def holds(self, other: BoundingBox) -> bool:
-        """Whether the middle of the other lies inside."""
+        """Return whether the centre of the other box is inside."""
         return self.x0 <= other.centre <= self.x1 and self.y0 <= other.middle <= self.y1
 
     def around(self, other: BoundingBox) -> BoundingBox:
-        """The smallest box that holds both."""
+        """Return the smallest box around both."""
         return BoundingBox(
             min(self.x0, other.x0), min(self.y0, other.y0), max(self.x1, other.x1), max(self.y1, other.y1)
         )
 
 
 Word = tuple[str, float, float]
-"""A word, and where it begins and ends."""
+"""A word with its left and right edge."""
 Rows = tuple[tuple[str, ...], ...]
-"""The cells of a table."""
+"""Cells of a table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A piece of a line in one go; mathematics in it stands between dollar signs. `font` is that of its first letter."""
+    """A piece of a line; mathematics in it is between dollar signs. `font` is that of its first letter."""
 
     text: str
     box: BoundingBox
@@ -62,48 +62,48 @@ class Item:
     font: str
     bold: bool
     bold_end: bool
-    """Whether its last letter is bold too: a heading is, a paragraph that begins with a bold word is not."""
+    """Whether its last letter is bold too: true of headings, not of paragraphs that begin with a bold word."""
     words: tuple[Word, ...] = ()
-    """Where its words stand, if the engine says so and they are all of its text."""
+    """Positions of its words, if the engine reports all of them."""
     table: Rows | None = None
-    """Set where it stands for a whole table."""
+    """Set if it stands for a whole table."""
     run_in: bool = False
-    """Whether it is a heading that the text goes on behind in the same line."""
+    """Whether it is a heading followed by text in the same line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Character:
-    """A letter or a sign that has ink."""
+    """A visible letter or sign."""
 
     text: str
     box: BoundingBox
     size: float
     font: str
     blank: bool = False
-    """Whether a blank stands before it."""
+    """Whether a blank precedes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page. `number` counts from 1."""
+    """A page. `number` counts from 1."""
 
     number: int
     width: float
     height: float
     items: tuple[Item, ...]
     aside: str = ""
-    """What stands on it in another direction, as it comes: the cells of a turned table."""
+    """Rotated text in its original order: the cells of a rotated table."""
     margin: str = ""
-    """What is printed along the edge of the sheet, in another direction: the stamp of arXiv."""
+    """Rotated text along the edge of the sheet: the stamp of arXiv."""
     rulings: tuple[BoundingBox, ...] = ()
-    """The horizontal ones."""
+    """Horizontal rules."""
     glyphs: tuple[tuple[Character, ...], ...] = ()
-    """The characters of lines that may be formulas, line by line."""
+    """Characters of lines that may be formulas, line by line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """An entry of the PDF's own outline. `level` counts from 0; `y` is where on the page, if it says so."""
+    """An entry of the PDF's own outline. `level` counts from 0; `y` is the position on the page, if known."""
 
     title: str
     level: int
@@ -113,7 +113,7 @@ class Bookmark:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """All that an engine has to say of a PDF. A verdict other than ok comes without pages."""
+    """An engine's whole output for a PDF. Verdicts other than ok come without pages."""
 
     verdict: str
     engine: str
@@ -124,11 +124,8 @@ class Document:
     links: tuple[Link, ...] = ()
     hidden: tuple[Hidden, ...] = ()
     missing: str = ""
-    """Which pages gave nothing, in numbers; with the verdict partial."""
+    """Description of pages without text, with the verdict partial."""
 
 
-class PdfEngine(Protocol):
-    """Anything that can give the pages of a PDF."""
-
-    def __call__(self, path: str, password: str | None) -> Document:
-        """The document in a file. Raises Unreadable where there is none."""
+PdfEngine = Callable[[str, str | None], Document]
+"""Reads the pages of a PDF: (path, password) -> document. Raises Unreadable."""

@@ -1,4 +1,4 @@
-"""The calls of PDFium that the reader needs, with plain values in and out. One thread at a time."""
+"""Wrap the PDFium calls that the reader needs, with plain values in and out. One thread at a time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FEWEST_PIXELS, _MOST_PIXELS = 4, 4_000_000
 _MOST_OBJECTS = 200_000
 _FINE = 20
 _HYPHEN_CODE, _PARTED = 2, "\ufffe"
-# One set for all calls: a page may have a hundred thousand objects, and PDFium is used by one thread.
+# one set for all calls: a page may have a hundred thousand objects, and one thread uses PDFium
 _BOUNDS = tuple(ctypes.c_float() for _ in range(4))
 _WIDE, _LENGTH = (ctypes.c_ushort * 600)(), ctypes.c_ulong()
 _EDGES = tuple(ctypes.c_double() for _ in range(4))
@@ -35,7 +35,7 @@ _COLOUR = tuple(ctypes.c_uint() for _ in range(4))
 
 
 def open_document(path: str, password: str | None) -> Any:
-    """The document in a file. Raises Unreadable."""
+    """Open the document in a file. Raises Unreadable."""
     try:
         return pypdfium2.PdfDocument(path, password=password)
     except PdfiumError as error:
@@ -44,7 +44,7 @@ def open_document(path: str, password: str | None) -> Any:
 
 @contextmanager
 def open_page(document: Any, number: int) -> Iterator[Any]:
-    """A page, counted from 1, for as long as it is looked at; None where there is none that can be opened."""
+    """Open a page, counted from 1, as a context; None if it cannot be opened."""
     try:
         page = document[number - 1] if number > 0 else None
     except (PdfiumError, IndexError):
@@ -57,9 +57,9 @@ def open_page(document: Any, number: int) -> Iterator[Any]:
 
 
 def objects_of(page: Any) -> Iterator[tuple[int, Any, Matrix | None]]:
-    """Kind and object of all that is on a page, in the order of drawing; forms are looked into.
+    """Yield kind and object of everything on a page in drawing order, including the content of forms.
 
-    What stands in a form comes with the matrix that takes the form's coordinates to the page's.
+    An object inside a form comes with the matrix from the form's coordinates to the page's.
     """
     outermost = _downwards(raw.FPDFPage_CountObjects(page))
     todo: list[tuple[Any, int, Matrix | None]] = [(raw.FPDFPage_GetObject(page, index), 0, None) for index in outermost]
@@ -76,7 +76,6 @@ def objects_of(page: Any) -> Iterator[tuple[int, Any, Matrix | None]]:
 
 
 def _matrix_of(form: Any, outer: Matrix | None) -> Matrix | None:
-    """The matrix of a form, and of what it stands in."""
     own = raw.FS_MATRIX()
     if not raw.FPDFPageObj_GetMatrix(form, own):
         return outer
@@ -98,7 +97,7 @@ def _downwards(count: int) -> range:
 
 
 def bounds_of(item: Any, matrix: Matrix | None) -> tuple[float, float, float, float]:
-    """Left, bottom, right and top of an object, in points from the page's bottom left."""
+    """Return left, bottom, right and top of an object, in points from the page's bottom left."""
     left, bottom, right, top = _BOUNDS
     raw.FPDFPageObj_GetBounds(item, left, bottom, right, top)
     if matrix is None:
@@ -110,7 +109,7 @@ def bounds_of(item: Any, matrix: Matrix | None) -> tuple[float, float, float, fl
 
 
 def fill_of(item: Any) -> tuple[int, int, int, int] | None:
-    """Red, green, blue and alpha of what an object is filled with."""
+    """Return red, green, blue and alpha of an object's fill."""
     if not raw.FPDFPageObj_GetFillColor(item, *_COLOUR):
         return None
     red, green, blue, alpha = (part.value for part in _COLOUR)
@@ -118,12 +117,12 @@ def fill_of(item: Any) -> tuple[int, int, int, int] | None:
 
 
 def is_never_shown(text: Any) -> bool:
-    """Whether a text object is drawn without ink."""
+    """Return whether a text object is drawn without ink."""
     return raw.FPDFTextObj_GetTextRenderMode(text) in _NEVER_SHOWN
 
 
 def size_of(text: Any) -> float | None:
-    """The size in which a text object is set, in points."""
+    """Return the font size of a text object in points."""
     size, matrix = ctypes.c_float(), raw.FS_MATRIX()
     if not (raw.FPDFTextObj_GetFontSize(text, size) and raw.FPDFPageObj_GetMatrix(text, matrix)):
         return None
@@ -131,7 +130,7 @@ def size_of(text: Any) -> float | None:
 
 
 def words_of(text: Any, text_page: Any) -> str:
-    """The words of a text object; `text_page` is its page's `get_textpage()`."""
+    """Return the words of a text object; `text_page` is its page's `get_textpage()`."""
     length = raw.FPDFTextObj_GetText(text, text_page, None, 0)
     letters = (ctypes.c_ushort * max(length // 2, 1))()
     raw.FPDFTextObj_GetText(text, text_page, letters, length)
@@ -139,7 +138,7 @@ def words_of(text: Any, text_page: Any) -> str:
 
 
 def font_of(text: Any) -> str | None:
-    """The name of the font of a text object."""
+    """Return the font name of a text object."""
     font = raw.FPDFTextObj_GetFont(text)
     length = raw.FPDFFont_GetBaseFontName(font, None, 0) if font else 0
     if not length:
@@ -150,23 +149,23 @@ def font_of(text: Any) -> str | None:
 
 
 def letter_size(text_page: Any, place: int | None) -> float:
-    """The size of the letter at a place of a page's text; 0 where there is none."""
+    """Return the size of the letter at an index of a page's text; 0 if there is none."""
     return float(raw.FPDFText_GetFontSize(text_page, place)) if place is not None and place >= 0 else 0.0
 
 
 def height_of_target(target: Any) -> float | None:
-    """How far above the page's bottom a bookmark points, if it says so."""
+    """Return the height above the page's bottom that a bookmark points to, if it has one."""
     mode, place = target.get_view()
     return float(place[1]) if mode == raw.PDFDEST_VIEW_XYZ and len(place) > 1 and place[1] else None
 
 
 def text_of(text_page: Any, most: int) -> tuple[str, Sequence[int]]:
-    """The text of a page up to so many characters, in PDFium's own order, and the number of the letter that each is."""
+    """Return up to `most` characters of a page's text in PDFium's order, and the letter index of each."""
     count = min(raw.FPDFText_CountChars(text_page), most)
     text = str(text_page.get_text_range(0, count)) if count > 0 else ""
     if len(text) == count and not any(sign > "\uffff" for sign in text):
         return text, range(count)
-    # letters beyond U+FFFF are two numbers or one, and are missing in the whole text or not, as the font's map has them
+    # letters beyond U+FFFF are two numbers or one, or missing, consistently in a text, depending on the font's map
     signs, numbers = [], []
     codes = [raw.FPDFText_GetUnicode(text_page, number) for number in range(max(count, 0))]
     for number, (code, after) in enumerate(itertools.zip_longest(codes, codes[1:], fillvalue=0)):
@@ -179,7 +178,7 @@ def text_of(text_page: Any, most: int) -> tuple[str, Sequence[int]]:
 
 
 def box_of_letter(text_page: Any, index: int) -> tuple[float, float, float, float] | None:
-    """Left, right, bottom and top of a letter; None for one without ink."""
+    """Return left, right, bottom and top of a letter; None without ink."""
     left, right, bottom, top = _EDGES
     if index < 0 or not raw.FPDFText_GetCharBox(text_page, index, left, right, bottom, top):
         return None
@@ -188,42 +187,41 @@ def box_of_letter(text_page: Any, index: int) -> tuple[float, float, float, floa
 
 
 def object_of_letter(text_page: Any, index: int) -> tuple[int, Any]:
-    """The text object that a letter belongs to, and its address."""
+    """Return the text object of a letter, and its address."""
     found = raw.FPDFText_GetTextObject(text_page, index) if index >= 0 else None
     return (ctypes.addressof(found.contents), found) if found else (0, None)
 
 
 def is_turned(text_page: Any, index: int) -> bool:
-    """Whether a letter stands at an angle."""
+    """Return whether a letter is rotated."""
     angle = raw.FPDFText_GetCharAngle(text_page, index) if index >= 0 else 0.0
     return bool(_UPRIGHT < angle < math.tau - _UPRIGHT)
 
 
 def marks_of(item: Any) -> list[tuple[str, str]]:
-    """The names of an object's marks in the content, and the text that each gives for what is drawn, if it gives one."""
-    found = []
+    """Return the names of an object's content marks, each with its replacement text, if any."""
+    result = []
     for index in range(min(raw.FPDFPageObj_CountMarks(item), _MOST_MARKS)):
         mark = raw.FPDFPageObj_GetMark(item, index)
         name = _wide_text(partial(raw.FPDFPageObjMark_GetName, mark))
-        found.append((name, _wide_text(partial(raw.FPDFPageObjMark_GetParamStringValue, mark, b"ActualText"))))
-    return found
+        result.append((name, _wide_text(partial(raw.FPDFPageObjMark_GetParamStringValue, mark, b"ActualText"))))
+    return result
 
 
 def _wide_text(ask: Callable[[Any, int, Any], int]) -> str:
-    """What a call writes into a buffer of UTF-16; of what is longer than it, nothing."""
     if not ask(_WIDE, ctypes.sizeof(_WIDE), _LENGTH):
         return ""
     return bytes(_WIDE)[: _LENGTH.value].decode("utf-16-le", "ignore").rstrip("\x00")
 
 
 def remove_marks(item: Any) -> None:
-    """Takes an object's marks from it, in memory: then the page's text is what is drawn."""
+    """Remove an object's marks in memory, so that the page's text is what is drawn."""
     for _ in range(min(raw.FPDFPageObj_CountMarks(item), _MOST_MARKS)):
         raw.FPDFPageObj_RemoveMark(item, raw.FPDFPageObj_GetMark(item, 0))
 
 
 def is_solid_rectangle(path: Any) -> bool:
-    """Whether a shape is a filled rectangle that nothing shines through."""
+    """Return whether a shape is an opaque filled rectangle."""
     mode, stroke = ctypes.c_int(), ctypes.c_int()
     if raw.FPDFPath_CountSegments(path) > _RECTANGLE or not raw.FPDFPath_GetDrawMode(path, mode, stroke):
         return False
@@ -232,14 +230,14 @@ def is_solid_rectangle(path: Any) -> bool:
 
 
 class GreyPicture:
-    """A page drawn in greys, a pixel a point."""
+    """A page rendered in greys, one pixel per point."""
 
     def __init__(self, bitmap: Any) -> None:
         self._bytes, self._stride = bytes(bitmap.buffer), bitmap.stride
         self._width, self._height = bitmap.width, bitmap.height
 
     def has_ink(self, x0: float, y0: float, x1: float, y1: float) -> bool:
-        """Whether a part of the page is of more than one grey; one of few pixels may be. Points, from the page's top left."""
+        """Return whether a part of the page has more than one grey, or very few pixels. In points from the page's top left."""
         left, right = max(0, math.ceil(x0)), min(self._width, int(x1))
         rows = range(max(0, math.ceil(y0)), min(self._height, int(y1)))
         if right - left < _FEWEST_PIXELS or len(rows) < _FEWEST_PIXELS:
@@ -249,7 +247,7 @@ class GreyPicture:
 
 
 def draw_in_grey(page: Any) -> GreyPicture | None:
-    """What is seen of a page; None of one that is too large to draw."""
+    """Render the visible page in greys; None if it is too large."""
     width, height = page.get_size()
     if width * height > _MOST_PIXELS:
         return None
@@ -257,9 +255,9 @@ def draw_in_grey(page: Any) -> GreyPicture | None:
 
 
 def draw_in_colour(page: Any, scale: float, crop: tuple[float, float, float, float]) -> tuple[int, int, bytearray]:
-    """Columns, rows and dots (red, green, blue) of what is seen of a page, so many dots a point.
+    """Render the visible page: columns, rows and dots (red, green, blue) at `scale` dots per point.
 
-    `crop` is what is cut off at the left, the bottom, the right and the top, in points.
+    `crop` is cut off at the left, the bottom, the right and the top, in points.
     """
     bitmap = page.render(scale=scale, crop=crop, rev_byteorder=True)
     width, stride, content = bitmap.width * bitmap.n_channels, bitmap.stride, memoryview(bitmap.buffer).cast("B")
@@ -268,10 +266,10 @@ def draw_in_colour(page: Any, scale: float, crop: tuple[float, float, float, flo
 
 
 def letters_in_view(page: Any, most: int) -> Iterator[tuple[str, tuple[float, float, float, float] | None]]:
-    """The signs of a page's text, each with its left, top, right and bottom edge on the page as it is shown, if it has ink."""
+    """Yield the signs of a page's text, each with its left, top, right and bottom edge on the visible page, if it has ink."""
     text_page = page.get_textpage()
     width, height = page.get_size()
-    # as if it were drawn with so many dots a point, because the call gives whole numbers
+    # as if rendered at this many dots per point, because the call returns integers
     size = 0, 0, round(width * _FINE), round(height * _FINE), 0
     for sign, number in zip(*text_of(text_page, most), strict=True):
         edges = box_of_letter(text_page, number)

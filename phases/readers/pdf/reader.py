@@ -1,4 +1,4 @@
-"""Reads a PDF: from the engine's pieces of text to a paper, page by page, in the dialect of paper.md."""
+"""Read a PDF: find the title, group the engine's text into blocks, and render them page by page in the dialect of paper.md."""
 
 from __future__ import annotations
 
@@ -45,23 +45,23 @@ _LETTERED = re.compile(r"(?<=[a-z])[a-z]\)$")
 _FEWEST_LETTERS = 8
 _FEWEST_CJK = 4
 _FEWEST_ALIKE, _MOST_ALIKE = 24, 0.93
-"""A title of so many letters is the same where this share of them is."""
+"""Length from which on titles are equal if this share of their letters is."""
 _LONGEST = 300
 _MOST_LINES = 8
 _ADDRESS = re.compile(r"\b10\.[0-9]{4,}/|\bdoi\b|https?:|www\.|\.(?:pdf|dvi|docx?|tex|indd)$", re.IGNORECASE)
 _INTRODUCTION = ("introduction", "einleitung", "einführung")
 _CODE = re.compile(r"\S*[0-9]\S*")
-"""One word with a figure in it: the number of a paper or a report."""
+"""One word with a digit: the number of a paper or a report."""
 _PERIODICAL = re.compile(
     r"journal homepage|contents lists available|sciencedirect|\bissn\b|\bvol(?:ume|\.)\s*[0-9]|\bno\.\s*[0-9]+,",
     re.IGNORECASE,
 )
 _SHORT_NAME, _NEAR = 5, 3
 _CLOSE, _SPREAD = 1.1, 1.5
-"""White between the lines of a title, as shares of their size: what it may be, and where font and size are the same."""
+"""White between the lines of a title, in letter sizes: the maximum, and the maximum within one font and size."""
 _HOLE, _RECOGNIZED_HOLE = 1.6, 3.2
 _ALIKE, _RECOGNIZED = 0.6, 0.15
-"""So far the sizes of a title's lines may differ: in points, and as a share where a program recognized the letters."""
+"""Size difference between the lines of a title, at most: in points, and as a share for recognized letters."""
 _LABEL = re.compile(r"^((?:[^\W\d_]+\.?)\s*(?:[IVX]{1,6}|[0-9A-Z][0-9.]*?))\s*[:.|：]?\s+(?=\S)")
 _TAG = re.compile(r"\s*\(([0-9A-Z.]{1,6}[a-z]?)\)$")
 _MARKER = re.compile(r"^[•◦▪■●‣∙⋄–\-*]\s*")
@@ -70,15 +70,15 @@ _FOOTNOTE = re.compile(r"^([0-9]{1,2}|[*∗†‡§¶])\s?")
 _STRUCTURE = re.compile(r"^(?=#{1,6}\s|```|~~~|<!--|>|\|)")
 _DEEPEST = 6
 _STEP = 10.0
-"""So many points of indentation are two blanks, where the lines do not say how far they are set in."""
+"""Points of indentation rendered as two blanks, if the lines do not show their own step."""
 _LEAST_STEP, _MOST_STEP = 0.7, 4.0
 _DEEPEST_STEP = 12
 _LEANING = 0.1
-"""Of a step: places half a step on, more or less, are all of the step before."""
+"""Share of a step by which lines may lean: places around half a step count as the step before."""
 
 
 def read_pdf(path: str, password: str | None = None, engine: PdfEngine = read_document) -> Reading:
-    """The reading of a PDF file. Raises Unreadable where there is no document in it."""
+    """Read a PDF file. Raises Unreadable if it holds no document."""
     document = engine(path, password)
     reader = f"pdf {VERSION}, {document.engine}"
     if document.verdict not in READABLE:
@@ -86,31 +86,21 @@ def read_pdf(path: str, password: str | None = None, engine: PdfEngine = read_do
     title, pages, left_out = _build_pages(document)
     if not any(character.isalnum() for page in pages for character in page):
         return Reading(NO_TEXT, reader)
-    return Reading(
-        document.verdict,
-        reader,
-        tuple(pages),
-        title,
-        document.authors,
-        document.links,
-        document.hidden,
-        document.missing,
-        tuple(left_out[:_MOST_LEFT_OUT]),
-    )
+    facts = (document.authors, document.links, document.hidden, document.missing)
+    return Reading(document.verdict, reader, tuple(pages), title, *facts, tuple(left_out[:_MOST_LEFT_OUT]))
 
 
 def read_pdf_input(source: InputFile) -> Reading:
-    """The reading of a PDF (InputKind.reader)."""
+    """Read a PDF (InputKind.reader)."""
     return read_pdf(source.path, source.password)
 
 
 def read_pdf_plainly(source: InputFile) -> Reading:
-    """The reading of a PDF that the usual engine crashes on (InputKind.fallback)."""
+    """Read a PDF on which the default engine crashes (InputKind.fallback)."""
     return read_pdf(source.path, source.password, read_plainly)
 
 
 def _build_pages(document: Document) -> tuple[str | None, list[str], list[LeftOut]]:
-    """The title, the text of each page, and what of the pages is in no text."""
     pages, left_out = without_furniture(document.pages)
     pages = [with_ruled_tables(page) for page in pages]
     lines = list(chain.from_iterable(lines_of_pages(pages)))
@@ -118,16 +108,16 @@ def _build_pages(document: Document) -> tuple[str | None, list[str], list[LeftOu
     title, place = title_of(lines, document.title, words)
     lines = [line for index, line in enumerate(lines) if index not in place]
     marks = _find_marks(lines, document.bookmarks, words)
-    found: dict[int, list[str]] = defaultdict(list)
+    result: dict[int, list[str]] = defaultdict(list)
     if title:
-        found[1].append(f"# {title}")
+        result[1].append(f"# {title}")
     blocks = with_equations(blocks_of(lines, marks, words), {page.number: page for page in pages})
     for block in in_flow(blocks, marks.body):
-        found[block.page].append(table_text(block.table) if block.table else text_of(block, words))
+        result[block.page].append(table_text(block.table) if block.table else text_of(block, words))
     for page in pages:
         if page.aside:
-            found[page.number].append(f"> In another direction: {page.aside}")
-    return title, ["\n\n".join(text for text in found[page.number] if text) for page in pages], left_out
+            result[page.number].append(f"> In another direction: {page.aside}")
+    return title, ["\n\n".join(text for text in result[page.number] if text) for page in pages], left_out
 
 
 def _find_marks(lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Words) -> Marks:
@@ -143,7 +133,7 @@ def _find_marks(lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Wor
 
 
 def title_of(lines: Sequence[Line], said: str | None, words: Words) -> tuple[str | None, range]:
-    """The title and the lines of the first page that it fills; without one, None and no lines."""
+    """Return the title and its lines on the first page; None and no lines if there is none."""
     first = [line for line in lines if line.page == lines[0].page] if lines else []
     if said and not _ADDRESS.search(said) and (place := _place_of(first, said)):
         printed = words.join([first[index].text for index in place])
@@ -154,13 +144,12 @@ def title_of(lines: Sequence[Line], said: str | None, words: Words) -> tuple[str
 
 
 def _without_marks(title: str) -> str:
-    """A title without the marks of its footnotes; AIP's are small letters with a parenthesis."""
+    """Remove the footnote marks of a title; AIP uses small letters with a parenthesis."""
     title = _MARKS.sub("", title)
     return title if "(" in title else _LETTERED.sub("", title)
 
 
 def _place_of(lines: Sequence[Line], said: str) -> range | None:
-    """The lines that say it, if there are any; a letter or two may be recognized as others."""
     wanted = plain_title(said)
     if len(wanted) < _FEWEST_CJK:
         return None
@@ -180,7 +169,6 @@ def _place_of(lines: Sequence[Line], said: str) -> range | None:
 
 
 def _largest_lines(lines: Sequence[Line]) -> range:
-    """The lines above the abstract or the introduction that are set in the largest type, if they are words."""
     ends = (*ABSTRACT, *_INTRODUCTION)
     until = next((index for index, line in enumerate(lines) if plain_title(line.text) in ends), len(lines))
     above = list(lines[: until or len(lines)])
@@ -215,7 +203,7 @@ def _runs_of(lines: Sequence[Line], size: float) -> list[range]:
 
 def _is_telling(lines: Sequence[Line], run: range) -> bool:
     text = " ".join(lines[index].text for index in run)
-    # words of large type that a program recognized stand far apart
+    # recognized words of large type are far apart
     hole = _HOLE if len({line.font for line in lines}) > 1 else _RECOGNIZED_HOLE
     if FLOAT_LABEL.match(lines[run[0]].text) or (
         len(run) > 1 and sum(has_holes(lines[index], widest=hole) for index in run) * 2 > len(run)
@@ -234,13 +222,13 @@ def _is_telling(lines: Sequence[Line], run: range) -> bool:
 
 
 def _is_masthead(lines: Sequence[Line], run: range) -> bool:
-    """Whether a short name stands by what tells of a periodical: it is the name of that."""
+    """Return whether a short text is next to words about a periodical, and so names it."""
     around = [*lines[max(0, run.start - _NEAR) : run.start], *lines[run.stop : run.stop + _NEAR]]
     return any(_PERIODICAL.search(line.text) for line in around)
 
 
 def text_of(block: PdfBlock, words: Words) -> str:
-    """A block as Markdown; a table is drawn by others."""
+    """Render a block as Markdown, except tables."""
     text = block.text or words.join([line.text for line in block.lines])
     if block.kind == HEADING:
         return f"{'#' * min(block.level + 1, _DEEPEST)} {text}"
@@ -262,12 +250,11 @@ def text_of(block: PdfBlock, words: Words) -> str:
 
 
 def escape_prose(text: str) -> str:
-    """Prose that would read as structure gets a backslash."""
+    """Escape prose that would read as structure."""
     return _STRUCTURE.sub(r"\\", text).replace("<!--", r"\<!--")
 
 
 def _render_equation(block: PdfBlock) -> str:
-    """The lines of a formula as one; its number goes to the end, wherever on the page it stands."""
     pieces, number = [], ""
     for text in [block.text] if block.text else [line.text for line in block.lines]:
         tag = _TAG.search(text)
@@ -283,26 +270,26 @@ def _render_algorithm(block: PdfBlock) -> str:
 
 
 def _indent_lines(lines: Sequence[Line]) -> list[str]:
-    """The lines with the indentation that they have on the page, behind their numbers where they have any."""
+    """Render lines with the indentation they have on the page, after their numbers, if any."""
     steps = [split_number(line) for line in lines]
     numbered = sum(bool(number) for number, _, _ in steps) * 2 > len(lines)
     if not numbered:
         steps = [("", line.box.x0, line.text) for line in lines]
     widest = max((len(number) for number, _, _ in steps), default=0)
-    found = [None if at is None else at - edge for (_, at, _), edge in zip(steps, _edges_of(lines), strict=True)]
-    # what it takes and gives may have no numbers, and stand as far left as these
+    result = [None if at is None else at - edge for (_, at, _), edge in zip(steps, _edges_of(lines), strict=True)]
+    # inputs and outputs may be unnumbered, and as far left as the numbers
     left = min(
-        (at for (number, _, _), at in zip(steps, found, strict=True) if at is not None and (number or not numbered)),
+        (at for (number, _, _), at in zip(steps, result, strict=True) if at is not None and (number or not numbered)),
         default=0.0,
     )
-    # a formula that the engine gives with the number before it stands as far left as any step does
-    places = [left if at is None else at for at in found]
+    # a formula that the engine returns together with its number is as far left as any step
+    places = [left if at is None else at for at in result]
     letters = [
         (line.box.x1 - at) / len(text)
         for line, (_, at, text) in zip(lines, steps, strict=True)
         if text and at is not None and is_set_in_typewriter(line)
     ]
-    # two letters in typewriter type are two blanks, else how far a line is mostly set in
+    # two monospaced letters are two blanks, else the usual step
     step = 2 * median(letters) if len(letters) * 2 > len(lines) else _step_of(lines, places)
     return [
         f"{number.ljust(widest + 1) if numbered else ''}"
@@ -314,7 +301,6 @@ def _indent_lines(lines: Sequence[Line]) -> list[str]:
 
 
 def _edges_of(lines: Sequence[Line]) -> Iterator[float]:
-    """For each line the left edge of the column that it is in: a listing may go on in the next one."""
     edge, before = 0.0, None
     for line in lines:
         if before is None or line.page != before.page or line.box.y0 < before.box.y0 - line.size:
@@ -324,7 +310,6 @@ def _edges_of(lines: Sequence[Line]) -> Iterator[float]:
 
 
 def _step_of(lines: Sequence[Line], places: Sequence[float]) -> float:
-    """How far a line is mostly set in, in points."""
     deeper = [
         after - before
         for (before, after), line in zip(itertools.pairwise(places), lines, strict=False)

@@ -1,4 +1,4 @@
-"""What pypdfium2 knows of a PDF: its outline, its title, the font at a place, and text that is not seen."""
+"""Extract from a PDF with pypdfium2 its outline, title, fonts by position, and invisible text."""
 
 from __future__ import annotations
 
@@ -20,40 +20,40 @@ _FEWEST_LETTERS, _ALIKE = 8, 0.5
 _TINIEST = 1.6
 _MOST_COVERS, _LEAST_COVER = 60, 8.0
 _MOST_PATHS, _THICKEST, _SHORTEST = 3000, 2.5, 3.0
-"""Of the shapes of a page so many are looked at; one that is lower and wider than this is a ruling."""
+"""Shapes of a page that are inspected; and the height and width that distinguish a rule."""
 _WHITE = 250
 _SCAN = 0.5
-"""Pictures that fill more of the page than this may be the scan that an invisible text layer belongs to."""
+"""Share of the page from which on pictures may be the scan below an invisible text layer."""
 MOST_HIDDEN = 200
 _LONGEST_HIDDEN = 300
 
 
 @contextmanager
 def open_pdf(path: str, password: str | None) -> Iterator[Scan]:
-    """A scan of the PDF in a file."""
+    """Open a PDF file as a scan."""
     document = pdfium.open_document(path, password)
     with document:
         yield Scan(document)
 
 
 class Scan:
-    """Owns the open PDF. `hidden`, `unopened` and `pictured` fill while its pages are looked at."""
+    """An open PDF. `hidden`, `unopened` and `pictured` fill while its pages are inspected."""
 
     def __init__(self, document: Any) -> None:
         self._document = document
         self.hidden: list[Hidden] = []
         self.unopened: set[int] = set()
         self.pictured: set[int] = set()
-        """Pages of pictures alone."""
+        """Pages with only pictures."""
         self._seen: set[int] = set()
 
     @property
     def count(self) -> int:
-        """How many pages there are."""
+        """The number of pages."""
         return len(self._document)
 
     def bookmarks(self) -> Iterator[tuple[str, int, int, float | None]]:
-        """The PDF's own outline: title, level from 0, page from 1, points from the page's top. A damaged one counts as none."""
+        """Return the PDF's own outline: title, level from 0, page from 1, points from the page's top. Empty if damaged."""
         try:
             for mark in self._document.get_toc():
                 target = mark.get_dest()
@@ -68,7 +68,7 @@ class Scan:
         return None if place is None else float(self._document.get_page_size(page)[1] - place)
 
     def title_and_authors(self) -> tuple[str | None, tuple[str, ...]]:
-        """What the PDF's own properties say."""
+        """Return title and authors from the PDF's properties."""
         given = self._document.get_metadata_dict()
         names = given.get("Author", "").replace(" and ", ";").replace(",", ";").split(";")
         title = " ".join(given.get("Title", "").split())
@@ -76,7 +76,7 @@ class Scan:
 
     @contextmanager
     def page(self, number: int) -> Iterator[PageScan]:
-        """A page's objects, for as long as they are looked at. `number` counts from 1."""
+        """Open a page's objects as a context. `number` counts from 1."""
         try:
             page = self._document[number - 1]
         except (pdfium.PdfiumError, IndexError):
@@ -97,7 +97,7 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class TextPiece:
-    """Text of one line in one font, as PDFium cuts it."""
+    """Text of one line in one font, as split by PDFium."""
 
     text: str
     box: BoundingBox
@@ -105,7 +105,7 @@ class TextPiece:
 
 
 class PageScan:
-    """Where one page has text objects, and which of them are not seen. `page` is None for one that cannot be opened."""
+    """Text objects of a page and their visibility. `page` is None if it cannot be opened."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class PageScan:
         self.width, self.height = float(size[0]), float(size[1])
 
     def pieces(self) -> Iterator[TextPiece]:
-        """The text of the page."""
+        """Yield the text of the page."""
         if self._page is None:
             return
         text = self._page.get_textpage()
@@ -136,18 +136,18 @@ class PageScan:
             yield TextPiece(text.get_text_bounded(x0, y0, x1, y1), box, pdfium.letter_size(text, place))
 
     def text(self) -> PageText | None:
-        """The page's characters; None where it is shown turned, so that places on it are not those of the engine."""
+        """Return the page's characters; None if it is displayed rotated, so that positions differ from the engine's."""
         if self._page is None or self._page.get_rotation():
             return None
         left, _, _, top = self._page.get_bbox()
         return PageText(self._page, left, top)
 
     def hides(self, box: BoundingBox) -> bool:
-        """Whether what stands here is not seen."""
+        """Return whether content at this place is invisible."""
         return any(unseen.holds(box) for unseen in self.unseen)
 
     def font_at(self, box: BoundingBox) -> str | None:
-        """The name of the font in which the last letters of this box are set."""
+        """Return the font name of the last letters in a box."""
         end, middle = box.x1 - min(2.0, box.width / 4), box.middle
         for place, text in reversed(self._texts):
             if place.x0 <= end <= place.x1 and place.y0 - 1 <= middle <= place.y1 + 1:
@@ -156,28 +156,28 @@ class PageScan:
 
 
 class PageObjects:
-    """One look over all objects of a page."""
+    """One pass over all objects of a page."""
 
     def __init__(self, page: Any, number: int) -> None:
         self.texts: list[tuple[BoundingBox, Any]] = []
         self.unseen: list[BoundingBox] = []
         self.hidden: list[Hidden] = []
         self.replaced: list[tuple[str, BoundingBox]] = []
-        """Words that stand for others which are seen, and where."""
+        """Replacement texts of visible words, with their boxes."""
         self._page, self._number = page, number
         self._left, self._bottom, self._right, self._top = page.get_bbox()
         self._text_page: Any = None
         self._suspects: list[tuple[BoundingBox, Any, int, str]] = []
         self.rulings: list[BoundingBox] = []
         self._places: list[int] = []
-        """How many shapes and pictures were drawn before each text."""
+        """Number of shapes and pictures drawn before each text."""
         self._covers: list[tuple[int, Any, BoundingBox]] = []
         self._layered: list[tuple[BoundingBox, Any]] = []
         self._picture: pdfium.GreyPicture | None = None
         self._drawn = False
         self._replaced: dict[str, list[tuple[BoundingBox, Any]]] = {}
         others: list[tuple[int, Any, pdfium.Matrix | None]] = []
-        # decision 31: every text object is looked at, which is a third of the cost of reading a PDF
+        # decision 31: inspect every text object, which is a third of the cost of reading a PDF
         for kind, item, matrix in pdfium.objects_of(page):
             if kind == pdfium.TEXT:
                 self._look(item, self._box(item, matrix), len(others))
@@ -204,7 +204,6 @@ class PageObjects:
             self.rulings.append(box)
 
     def _look(self, item: Any, box: BoundingBox, before: int) -> None:
-        """Takes in a text object. `before` counts the shapes and pictures that were drawn earlier."""
         self.texts.append((box, item))
         self._places.append(before)
         for name, instead in pdfium.marks_of(item):
@@ -234,7 +233,7 @@ class PageObjects:
         return float(self._top - self._bottom)
 
     def _judge(self, others: list[tuple[int, Any, pdfium.Matrix | None]]) -> None:
-        """White words are seen on what is dark below them; invisible ones belong to a scan if it fills the page."""
+        """Detect white words, which are visible on a dark ground; invisible ones belong to a scan if it fills the page."""
         boxes = [self._box(item, matrix) for _, item, matrix in others]
         pictures = [box for box, (kind, _, _) in zip(boxes, others, strict=True) if kind == pdfium.IMAGE]
         # a scan may come in strips: all of its pictures together fill the page
@@ -250,20 +249,19 @@ class PageObjects:
                 self._tell(item, box, how)
 
     def _judge_covered(self) -> None:
-        """Words below a box that was drawn over them are not seen."""
-        # the largest ones: bars of a figure hide no words
+        # the largest ones: bars of a chart hide no words
         largest = sorted(self._covers, key=lambda cover: -self._share(cover[2]))[:_MOST_COVERS]
         covers = [(place, box) for place, item, box in largest if pdfium.is_solid_rectangle(item)]
         for place, cover in covers:
             for before, (box, item) in zip(self._places, self.texts, strict=True):
                 within = cover.x0 <= box.x0 and box.x1 <= cover.x1 and cover.y0 <= box.y0 and box.y1 <= cover.y1
                 known = any(unseen is box for unseen in self.unseen)
-                # a clip may keep the box from them, so the picture of the page has the last word
+                # a clip may keep the box away from them, so the rendered page decides
                 if before <= place and within and not known and not self._has_ink(box):
                     self._tell(item, box, "covered")
 
     def _judge_layers(self) -> None:
-        """Words of a layer are seen if the page shows anything where they stand: layers may be switched off."""
+        """Detect words of a layer that is off, by whether the page shows anything at their place."""
         for box, item in self._layered:
             if not self._has_ink(box):
                 self._tell(item, box, "layer")
@@ -274,7 +272,7 @@ class PageObjects:
         return self._picture is None or self._picture.has_ink(box.x0, box.y0, box.x1, box.y1)
 
     def _judge_replaced(self) -> None:
-        """Words that the file gives for others that are seen. LaTeX for a formula, and a name for a sign, say the same."""
+        """Detect texts that replace other visible words. LaTeX for a formula, and a name for a sign, are equivalent."""
         told = {
             instead: rows
             for instead, rows in self._replaced.items()
@@ -294,13 +292,11 @@ class PageObjects:
                 self.hidden.append(Hidden(instead[:_LONGEST_HIDDEN], self._number, "replaced"))
 
     def _share(self, box: BoundingBox) -> float:
-        """How much of the page a box fills."""
         width = min(box.x1, self._width) - max(box.x0, 0.0)
         height = min(box.y1, self._height) - max(box.y0, 0.0)
         return max(width, 0.0) * max(height, 0.0) / max(self._width * self._height, 1.0)
 
     def _is_dark(self, kind: int, item: Any) -> bool:
-        """Whether white words on it are seen: a filled shape that is not white, a picture, a shading."""
         if kind != pdfium.PATH:
             return True
         colour = pdfium.fill_of(item)

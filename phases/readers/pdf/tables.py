@@ -1,4 +1,4 @@
-"""Tables, by the white between their cells: rows of print that stand in the same columns, one below the other."""
+"""Find tables, by rules or by the white between cells of successive lines, and reconstruct rows and cells."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from phases.readers.pdf.page import BoundingBox, Item, Page, Rows, Word
 
 _FIGURE = re.compile(r"(?:figure|fig\.|abbildung|abb\.)\s*[0-9]+\s*[:.]", re.IGNORECASE)
 _TICKS = re.compile(r"(?:[-−]?[0-9.]+ ){2,30}[-−]?[0-9.]+")
-"""Numbers along the axis of a figure: no cell holds three."""
+"""Numbers along the axis of a figure: a cell never has three."""
 _CELL_GAP = 0.8
-"""White of more than this share of the letters' size parts two cells."""
+"""White that separates two cells, as a share of the letter size."""
 _WIDE_GAP, _STRETCHED = 1.2, 2.0
 _FEWEST_LOOSE_ROWS = 3
 _FEWEST_CAPTIONED = 2
@@ -36,7 +36,7 @@ _SAME_EDGE, _SAME_HEIGHT, _JOINED = 4.0, 1.5, 1.5
 _NARROWEST = 60.0
 _NEAR_CAPTION = 45.0
 _GUTTER = 0.4
-"""White of more than this share of the letters' size, in all rows, parts two columns."""
+"""White in all rows that separates two columns, as a share of the letter size."""
 _FIGURE_GUTTER = 0.2
 """The same between two columns of numbers."""
 _CLOSE_GUTTER = 2.0
@@ -47,14 +47,14 @@ _FEWEST_ROWS, _FEWEST_COLUMNS, _FILLED = 3, 3, 0.5
 _PER_ROW = 0.6
 _SHORT_RULE = 0.9
 _SPACE, _HEAD_SPACE = 0.15, 0.45
-"""White between words that stand in two columns; between names of columns it is more than a blank."""
+"""White between words of two columns; between column names it is more than a blank."""
 _MORE_WHITE, _HALF_WAY, _WORDY = 1.15, 0.8, 14
 _FORMULA = re.compile(r"\$[^$]+\$")
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Lines `first` up to `first + count` are a table with these rows of cells."""
+    """A table made of lines `first` up to `first + count`."""
 
     first: int
     count: int
@@ -62,24 +62,24 @@ class Table:
 
 
 def tables_of(lines: Sequence[Line], outside: Set[int]) -> list[Table]:
-    """The tables, in reading order. Lines `outside` (contents) are in none."""
-    found = []
+    """Return the tables in reading order. Lines `outside` (contents) are excluded."""
+    result = []
     index = 0
     while index < len(lines):
         if ruled := lines[index].items[0].table:
-            found.append(Table(index, 1, ruled))
+            result.append(Table(index, 1, ruled))
             index += 1
             continue
         end = index if index in outside else _end_of_run(lines, index)
         table = _build_table(lines, index, end) if end - index >= _FEWEST_CAPTIONED else None
         if table:
-            found.append(table)
+            result.append(table)
         index = max(end, index + 1)
-    return found
+    return result
 
 
 def _end_of_run(lines: Sequence[Line], first: int) -> int:
-    """Behind the last of the lines from here on that have cells; one without between two with cells is one of them."""
+    """Return the line after the last consecutive line with cells; a single line without cells may be between two with cells."""
     end = index = first
     while index < len(lines):
         line = lines[index]
@@ -103,10 +103,10 @@ def _end_of_run(lines: Sequence[Line], first: int) -> int:
 
 
 def cells_of(line: Line) -> list[list[Item]]:
-    """The items of each cell of a line."""
+    """Return the items of each cell of a line."""
     cells: list[list[Item]] = [[line.items[0]]]
     if line.bold and len(line.items) == 2 and number_of(line.text):
-        # a heading has white behind its number, and is no row of cells
+        # white follows a heading's number, but it is not a row of cells
         return [list(line.items)]
     for item in line.items[1:]:
         if item.box.x0 - cells[-1][-1].box.x1 > _CELL_GAP * min(item.size, line.size):
@@ -117,7 +117,7 @@ def cells_of(line: Line) -> list[list[Item]]:
 
 
 def _build_table(lines: Sequence[Line], first: int, end: int) -> Table | None:
-    """The table that these lines are, or None where they are prose with mathematics, an author block, a list."""
+    """Return the table of these lines; None for prose with mathematics, an author block or a list."""
     run = lines[first:end]
     rows = [cells_of(line) for line in run]
     captioned = _has_caption(lines, first, end)
@@ -141,7 +141,6 @@ def _build_table(lines: Sequence[Line], first: int, end: int) -> Table | None:
 
 
 def _has_caption(lines: Sequence[Line], first: int, end: int) -> bool:
-    """Whether a table's caption ends right above or begins right below."""
     if end < len(lines) and FLOAT_LABEL.match(lines[end].text):
         return True
     for index in range(first - 1, max(-1, first - _LONGEST_CAPTION), -1):
@@ -154,7 +153,7 @@ def _has_caption(lines: Sequence[Line], first: int, end: int) -> bool:
 
 
 def _has_wide_gap(row: Sequence[Sequence[Item]]) -> bool:
-    """Whether the white between two cells is wide, also beside that between the words of this row: a line may be stretched."""
+    """Return whether the white between two cells is wide, also relative to that between words: lines may be stretched."""
     within = [right.box.x0 - left.box.x1 for cell in row for left, right in itertools.pairwise(cell)]
     least = _STRETCHED * median(within) if len(within) >= len(row) else 0.0
     gaps = ((right[0].box.x0 - left[-1].box.x1, right[0].size) for left, right in itertools.pairwise(row))
@@ -162,7 +161,7 @@ def _has_wide_gap(row: Sequence[Sequence[Item]]) -> bool:
 
 
 def table_text(table: Table) -> str:
-    """A pipe table; its first row is the head."""
+    """Render a pipe table with its first row as head."""
     rows = [[cell.replace("|", "\\|") for cell in row] for row in table.rows]
     lines = [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]])
@@ -170,14 +169,14 @@ def table_text(table: Table) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """What stands between rulings of one width. `rules` are its rulings, top to bottom."""
+    """The space between rules of one width. `rules` are these, top to bottom."""
 
     box: BoundingBox
     rules: tuple[BoundingBox, ...]
 
 
 def with_ruled_tables(page: Page) -> Page:
-    """The page with one item in the place of each table that stands between rulings."""
+    """Replace each table between rules by one item."""
     items = list(page.items)
     for found in _regions_of(page):
         region = _with_head_above(found, items)
@@ -199,7 +198,7 @@ def with_ruled_tables(page: Page) -> Page:
 
 
 def _with_head_above(region: Region, items: Sequence[Item]) -> Region:
-    """The region with the names of its columns, where they stand above the upper of two rulings."""
+    """Extend a region by the column names, if they are above the upper of two rules."""
     if sum(rule.width > region.box.width - 4 * _SAME_EDGE for rule in region.rules) > 2:
         return region
     box = region.box
@@ -219,7 +218,7 @@ def _is_near(caption: BoundingBox, table: BoundingBox) -> bool:
 
 
 def _regions_of(page: Page) -> Iterator[Region]:
-    """The stretches between rulings that begin and end alike, cut where prose stands between two of them."""
+    """Yield the regions between rules of equal extent, split where prose is between two of them."""
     rules = _joined_rules(page.rulings)
     groups: list[list[BoundingBox]] = []
     for rule in sorted((rule for rule in rules if rule.width >= _NARROWEST), key=lambda rule: rule.y0):
@@ -238,7 +237,6 @@ def _regions_of(page: Page) -> Iterator[Region]:
 
 
 def _joined_rules(pieces: Sequence[BoundingBox]) -> list[BoundingBox]:
-    """Rulings in one piece: many are drawn cell by cell."""
     joined: list[BoundingBox] = []
     for piece in sorted(pieces, key=lambda piece: (round(piece.y0 / _SAME_HEIGHT), piece.x0)):
         last = joined[-1] if joined else None
@@ -270,7 +268,7 @@ def _is_prose(row: Sequence[Item], box: BoundingBox) -> bool:
 
 
 def _build_rows(inside: Sequence[Item], region: Region, *, captioned: bool) -> Rows | None:
-    """The cells of a table, or None for what is none: an algorithm, prose in a frame, a drawing."""
+    """Return the cells of a table; None for an algorithm, prose in a frame or a drawing."""
     rows = rows_of(inside)
     if _OTHER_FLOAT.match(rows[0][0].text) or len(rows) < 2:
         return None
@@ -289,13 +287,12 @@ def _build_rows(inside: Sequence[Item], region: Region, *, captioned: bool) -> R
 def cells_of_rows(
     rows: Sequence[Sequence[Item]], heads: int, size: float, rules: Sequence[BoundingBox] = ()
 ) -> list[list[str]]:
-    """The cells of each row, of which the first `heads` name the columns."""
+    """Return the cells of each row, of which the first `heads` name the columns."""
     gutters = _gutters_of(rows, heads, size)
     return [_place(row, gutters, rules, head=index < heads) for index, row in enumerate(rows)]
 
 
 def _count_head_rows(rows: Sequence[Sequence[Item]], region: Region) -> int:
-    """How many rows stand above the second ruling of full width."""
     full = [rule for rule in region.rules if rule.width > region.box.width - 4 * _SAME_EDGE]
     under = full[1] if len(full) > 2 else full[0] if full else region.box
     above = sum(row[0].box.middle < under.y0 for row in rows)
@@ -303,18 +300,17 @@ def _count_head_rows(rows: Sequence[Sequence[Item]], region: Region) -> int:
 
 
 def _gutters_of(rows: Sequence[Sequence[Item]], heads: int, size: float) -> list[float]:
-    """The middles of the white stripes between columns, left to right."""
-    # word by word, because the engine takes numbers that stand close for one piece
+    # word by word, because the engine merges numbers that are close
     words = [[word for item in row for word in item.words or ((item.text, item.box.x0, item.box.x1),)] for row in rows]
     counted = [row for row in words[heads:] if len(row) > 1] or [row for row in words if len(row) > 1]
     if not counted:
         return []
     left, right = min(row[0][1] for row in counted), max(row[-1][2] for row in counted)
-    # a name for several rows stands between them, in a column of its own
+    # a name for several rows is between them, in a column of its own
     beyond = [item.box for row in rows for item in row if item.box.x1 < left - _GUTTER * size]
     left, right = int(min([left, *(box.x0 for box in beyond)])), int(right) + 1
     covered = Counter(x for row in counted for x in _ink_of([row]))
-    # the names of the columns may stand closer than the columns, and a name may stand between two rows
+    # column names may be closer than the columns, and a name may be between two rows
     others = [_ink_of([row for row in words if row not in counted]), _ink_of(words[heads - 1 : heads])]
     allowed = int(_CROSSING * len(counted))
     gutters: list[float] = []
@@ -338,7 +334,7 @@ def _gutters_of(rows: Sequence[Sequence[Item]], heads: int, size: float) -> list
 
 
 def _widest_white(places: Sequence[int], others: Sequence[set[int]]) -> float | None:
-    """The middle of the widest part of a stripe that has no ink in other rows either, of which the last ones count most."""
+    """Return the middle of the widest part of a stripe without ink in other rows, of which the last count most."""
     for number in range(len(others) + 1):
         inked = set().union(*others[number:])
         runs = [list(run) for free, run in itertools.groupby(places, key=lambda x: x not in inked) if free]
@@ -353,7 +349,6 @@ def _ink_of(rows: Sequence[Sequence[Word]]) -> set[int]:
 
 
 def _beside(places: Sequence[int], rows: Sequence[Sequence[Word]]) -> list[tuple[Word, Word]]:
-    """The words next to a stripe on both sides, in the rows that have such."""
     middle = (places[0] + places[-1]) / 2
     return [
         (left, right)
@@ -364,13 +359,12 @@ def _beside(places: Sequence[int], rows: Sequence[Sequence[Word]]) -> list[tuple
 
 
 def _is_one_column(gutter: float, head: Sequence[Item], beside: Sequence[tuple[Word, Word]], size: float) -> bool:
-    """Whether the last row of the head has one name over what is close on both sides: "0 .. 19" is one cell."""
+    """Return whether the last head row has one name over close cells on both sides: "0 .. 19" is one cell."""
     over = any(item.box.x0 < gutter - 2 and item.box.x1 > gutter + 2 for item in head)
     return over and any(right[1] - left[2] < _CLOSE_GUTTER * size for left, right in beside)
 
 
 def _place(row: Sequence[Item], gutters: Sequence[float], rules: Sequence[BoundingBox], *, head: bool) -> list[str]:
-    """The cells of a row; the name over several columns stands over each of them."""
     cells: list[list[Item]] = [[] for _ in range(len(gutters) + 1)]
     shares = _shares_of(row, gutters, rules) if head else {}
     for item in row:
@@ -387,7 +381,6 @@ def _place(row: Sequence[Item], gutters: Sequence[float], rules: Sequence[Boundi
 
 
 def _columns_under(box: BoundingBox, gutters: Sequence[float]) -> list[int]:
-    """The columns that a box reaches into, at least one."""
     edges = [float("-inf"), *gutters, float("inf")]
     least = min(4.0, box.width / 3)
     over = [
@@ -399,7 +392,6 @@ def _columns_under(box: BoundingBox, gutters: Sequence[float]) -> list[int]:
 
 
 def _split_at(item: Item, gutters: Sequence[float], *, widest: float) -> list[Item]:
-    """An item in pieces where it has white of some width in the gutters that it reaches over; else in one."""
     crossed = [gutter for gutter in gutters if item.box.x0 + 1 < gutter < item.box.x1 - 1]
     formulas = _FORMULA.findall(item.text)
     if len(formulas) == len(crossed) + 1 and " ".join(formulas) == item.text:
@@ -424,14 +416,13 @@ def _split_at(item: Item, gutters: Sequence[float], *, widest: float) -> list[It
 
 
 def _fit_between(words: Sequence[Word], gutters: Sequence[float]) -> bool:
-    """Whether each word stands in a column of its own."""
     edges = [float("-inf"), *gutters, float("inf")]
     middles = [(start + end) / 2 for _, start, end in words]
     return all(start < middle < end for middle, (start, end) in zip(middles, itertools.pairwise(edges), strict=True))
 
 
 def _spread_over(item: Item, rules: Sequence[BoundingBox]) -> BoundingBox:
-    """A name's box, as wide as the ruling right below it where that is no ruling of the whole table."""
+    """Return a name's box, widened to the rule directly below it unless that is a rule of the whole table."""
     widest = max((rule.width for rule in rules), default=0.0)
     for rule in rules:
         below = -3 <= rule.y0 - item.box.y1 < item.box.height
@@ -442,7 +433,6 @@ def _spread_over(item: Item, rules: Sequence[BoundingBox]) -> BoundingBox:
 
 
 def _shares_of(row: Sequence[Item], gutters: Sequence[float], rules: Sequence[BoundingBox]) -> dict[Item, BoundingBox]:
-    """Where several names stand over one ruling, each has its share of the columns there."""
     shares: dict[Item, BoundingBox] = {}
     for spread, names in itertools.groupby(row, lambda item: replace(_spread_over(item, rules), y0=0.0, y1=0.0)):
         over, named = _columns_under(spread, gutters), list(names)
@@ -457,7 +447,6 @@ def _shares_of(row: Sequence[Item], gutters: Sequence[float], rules: Sequence[Bo
 def _merge_rows(
     grid: Sequence[list[str]], rows: Sequence[Sequence[Item]], heads: int, region: Region
 ) -> Iterator[list[str]]:
-    """The rows of the table: what is broken over lines is one cell again."""
     merged: list[list[str]] = []
     bounds = [rule.y0 for rule in region.rules if rule.width > region.box.width / 2]
     by_rules = len(bounds) - 1 >= _PER_ROW * len(rows)
@@ -486,19 +475,17 @@ def _join_cells(above: str, below: str) -> str:
 
 
 def _are_figures(above: str, below: str) -> bool:
-    """Two numbers below each other are two cells."""
     return bool(_NUMBER.fullmatch(above) and _NUMBER.fullmatch(below))
 
 
 def _is_wordy(grid: Sequence[Sequence[str]]) -> bool:
-    """Whether a table holds prose, in lines of its cells."""
     cells = [cell for row in grid for cell in row if cell]
     figures = sum(bool(_FIGURES.search(cell)) for cell in cells)
     return bool(cells) and figures < len(cells) / 3 and sum(map(len, cells)) > _WORDY * len(cells)
 
 
 def _is_close(middles: Sequence[float], index: int, heads: int) -> bool:
-    """Whether a line is as near to the one above as lines of one cell are, where rows are parted by more white."""
+    """Return whether a line is as close to the previous one as lines of one cell, where more white separates rows."""
     steps = [after - before for before, after in itertools.pairwise(middles[heads:])]
     least = min((step for step in steps if step > 1), default=0.0)
     parted = any(step > _MORE_WHITE * least for step in steps)
@@ -506,7 +493,7 @@ def _is_close(middles: Sequence[float], index: int, heads: int) -> bool:
 
 
 def _is_label(cells: Sequence[str], before: Sequence[str], middles: Sequence[float], index: int) -> bool:
-    """Whether it is one cell that stands between two rows, the name of both: it goes to the upper one."""
+    """Return whether a row is a single cell halfway between two rows, which labels both: it joins the upper one."""
     filled = [place for place, cell in enumerate(cells) if cell]
     if len(filled) != 1 or before[filled[0]] or not 0 < index < len(middles) - 1:
         return False
@@ -516,7 +503,7 @@ def _is_label(cells: Sequence[str], before: Sequence[str], middles: Sequence[flo
 
 
 def _goes_on(cells: Sequence[str], before: Sequence[str], index: int, heads: int, grid: Sequence[list[str]]) -> bool:
-    """Whether a line goes on with the cells of the one above: in a head of wrapped names, or where words alone go on."""
+    """Return whether a line continues the cells above: in a head of wrapped names, or where only words continue."""
     if index < heads:
         above = grid[index - 1]
         spreading = any(one and one == other for one, other in itertools.pairwise(above))

@@ -1,4 +1,4 @@
-"""Draws pages of a PDF as PNG, whole or in part, with places tinted."""
+"""Render pages of a PDF as PNG with tinted places, and locate quotes, figures and tables on them."""
 
 from __future__ import annotations
 
@@ -21,49 +21,49 @@ from phases.readers.pdf.page import BoundingBox
 _POINTS_PER_INCH = 72
 _MOST_PIXELS = 6_000_000
 _LEAST = 1.0
-"""Nothing narrower or lower than a point is drawn."""
+"""Narrowest and lowest rendered part, in points."""
 _YELLOW = tuple(bytes(value * share // 255 for value in range(256)) for share in (255, 238, 110))
-"""What becomes of the red, the green and the blue of a dot that is tinted: black letters stay black."""
+"""Mapping of the red, green and blue of a tinted dot: black letters stay black."""
 _SIXTEEN = bytes(17 * round(value / 17) for value in range(256))
-"""Sixteen shades of each colour: half the bytes of a picture, and nobody sees it on a page."""
+"""Sixteen shades per colour, which halve a picture's bytes without a visible difference."""
 _MOST_CHARACTERS = 100_000
 _COMMAND = re.compile(r"\\[A-Za-z]+|<!--.*?-->")
-"""Of mathematics and of the text's own marks: no letters of the page."""
+"""Commands of mathematics and marks of the text, which are not letters of the page."""
 _FEWEST_LETTERS = 6
 _ALIKE, _PIECE = 0.6, 0.15
-"""So much of a quote's letters must be found, and of them so much on a page for that page to count."""
+"""Share of a quote's letters that must be found, and share of them on a page for that page to count."""
 _STRAY = 0.5
-"""Words that are found further from the rest than this share of the quote's length are of another sentence."""
+"""Words further from the rest than this share of the quote's length belong to another sentence."""
 _FEWEST_STRAY = 4
 _PAGES_KEPT = 4
 FIGURE, TABLE = "figure", "table"
 _CELL = 4.0
-"""Points: ink is looked at in squares of this side."""
+"""Side of the squares in which ink is searched, in points."""
 _JOINED = 3
-"""Squares without ink that part two pieces of one picture, at most."""
+"""Empty squares between two pieces of one picture, at most."""
 _BACKGROUND = 0.8
-"""What fills more of the page than this is no picture on it."""
+"""Share of the page from which on a shape is background."""
 _NEAREST = 48.0
-"""Points between a caption and what it is of, at most."""
+"""Distance in points between a caption and its float, at most."""
 _BESIDE = 36.0
 """The same between the parts of one picture."""
 _MARGIN = 4.0
 _LABEL = 14.0
-"""Points: letters so near to a picture belong to it."""
+"""Distance in points within which letters belong to a picture."""
 _SMALLEST = 12.0
 _CAPTION_WORDS = 12
 _LONGEST_LABEL = 0.6
 _FLAT = 12.0
-"""Points: what is no higher is a ruling."""
+"""Height in points up to which a shape is a rule."""
 _TALLEST_ROWS = 160.0
-"""Points between two rulings of a table, at most."""
+"""Distance in points between two rules of a table, at most."""
 _WIDE = 0.45
-"""A line as wide as this share of the page is of the text, and no label."""
+"""A line as wide as this share of the page is text, not a label."""
 _MOST_LETTERS = 20_000
 
 
 def draw_views(path: str, task: Any) -> Iterator[dict[str, Any]]:
-    """A row for each view of a task (page_pictures.draw_views) that can be drawn."""
+    """Yield a row for each view of a task (page_pictures.draw_views) that can be rendered."""
     with pdfium.open_document(path, task["password"]) as document:
         for index, view in enumerate(task["views"]):
             part = BoundingBox(*view["part"]) if view["part"] else None
@@ -71,7 +71,7 @@ def draw_views(path: str, task: Any) -> Iterator[dict[str, Any]]:
             try:
                 drawn = draw_view(document, view["page"], part, marks, task["dots_per_inch"])
             except (pdfium.PdfiumError, MemoryError):
-                # this page alone is lost
+                # only this page is lost
                 continue
             if drawn:
                 yield {"index": index, "png": base64.b64encode(drawn[0]).decode(), "box": astuple(drawn[1])}
@@ -80,7 +80,7 @@ def draw_views(path: str, task: Any) -> Iterator[dict[str, Any]]:
 def draw_view(
     document: Any, number: int, part: BoundingBox | None, marks: Sequence[BoundingBox], dots_per_inch: float
 ) -> tuple[bytes, BoundingBox] | None:
-    """A page, counted from 1, or a part of it as PNG, and which part of the page it shows. None where nothing can be drawn."""
+    """Render a page, counted from 1, or a part of it as PNG; return it with the part shown. None if it is empty."""
     with pdfium.open_page(document, number) as page:
         if page is None:
             return None
@@ -111,7 +111,7 @@ def _tint(dots: bytearray, columns: int, rows: int, edges: Sequence[int]) -> Non
 
 
 def _png_of(columns: int, rows: int, dots: bytearray) -> bytes:
-    """Dots of three bytes each as a PNG file (the W3C's recommendation, second edition), a page without colours in greys."""
+    """Encode dots of three bytes as PNG (W3C recommendation, second edition); a page without colours in greys."""
     shades = dots.translate(_SIXTEEN)
     is_grey = shades[::3] == shades[1::3] == shades[2::3]
     width, kind = (columns, 0) if is_grey else (columns * 3, 2)
@@ -125,10 +125,10 @@ def _png_of(columns: int, rows: int, dots: bytearray) -> bytes:
 
 
 def find_quotes(path: str, task: Any) -> Iterator[dict[str, Any]]:
-    """A row for each quote of a task (page_pictures.find_quotes)."""
+    """Yield a row for each quote of a task (page_pictures.find_quotes)."""
     with pdfium.open_document(path, task["password"]) as document:
         finder = QuoteFinder(document)
-        # page by page, so that few pages are looked at again
+        # page by page, so that few pages are inspected again
         for index, quote in sorted(enumerate(task["quotes"]), key=lambda row: row[1]["page"]):
             places = finder.find(quote["page"], quote["text"])
             rows = [{"page": page, "boxes": [astuple(box) for box in boxes]} for page, boxes in places]
@@ -136,14 +136,14 @@ def find_quotes(path: str, task: Any) -> Iterator[dict[str, Any]]:
 
 
 class QuoteFinder:
-    """Looks for quotes in an open PDF."""
+    """Locates quotes in an open PDF."""
 
     def __init__(self, document: Any) -> None:
         self._document = document
         self._letters = lru_cache(_PAGES_KEPT)(self._read_letters)
 
     def find(self, number: int, quote: str) -> list[tuple[int, list[BoundingBox]]]:
-        """The pages, counted from 1, and on each a box a line; `number` is the page that the quote should be on."""
+        """Return the pages, counted from 1, with a box per line; `number` is the expected page."""
         words = _fold_words(_COMMAND.sub(" ", quote))
         wanted = "".join(words)
         if len(wanted) < _FEWEST_LETTERS:
@@ -158,15 +158,14 @@ class QuoteFinder:
     def _find_nearly(
         self, near: Sequence[int], words: Sequence[str], count: int
     ) -> list[tuple[int, list[BoundingBox]]]:
-        """The same for a quote that differs from the page, or that a page break cuts."""
-        found = {page: self._letters(page).find_words(words) for page in near}
-        found = {page: span for page, span in found.items() if span[2] >= _PIECE * count}
-        best = max(found, key=lambda page: found[page][2], default=0)
-        if best and found[best][2] >= _ALIKE * count:
-            return [(best, self._letters(best).boxes(*found[best][:2]))]
-        for first, second in pairwise(sorted(found)):
-            if second == first + 1 and found[first][2] + found[second][2] >= _ALIKE * count:
-                return [(page, self._letters(page).boxes(*found[page][:2])) for page in (first, second)]
+        result = {page: self._letters(page).find_words(words) for page in near}
+        result = {page: span for page, span in result.items() if span[2] >= _PIECE * count}
+        best = max(result, key=lambda page: result[page][2], default=0)
+        if best and result[best][2] >= _ALIKE * count:
+            return [(best, self._letters(best).boxes(*result[best][:2]))]
+        for first, second in pairwise(sorted(result)):
+            if second == first + 1 and result[first][2] + result[second][2] >= _ALIKE * count:
+                return [(page, self._letters(page).boxes(*result[page][:2])) for page in (first, second)]
         return []
 
     def _read_letters(self, number: int) -> PageLetters:
@@ -175,48 +174,48 @@ class QuoteFinder:
 
 
 class PageLetters:
-    """The letters and digits of a page, in small letters, with their places on the page as it is shown."""
+    """Letters and digits of a page in lower case, with their places on the visible page."""
 
     def __init__(self, page: Any) -> None:
-        kept: list[str] = []
+        result: list[str] = []
         self._boxes: list[BoundingBox | None] = []
         self._breaks: list[bool] = []
         """Whether a line begins with this letter."""
         self._words: list[tuple[str, int]] = []
-        """Each word, and the place of its first letter."""
+        """Each word with the index of its first letter."""
         new_line = new_word = True
         for sign, box in pdfium.letters_in_view(page, _MOST_CHARACTERS) if page else ():
             if sign in "\r\n\ufffe":
-                # where a hyphen parted a word stands U+FFFE, and the word goes on
+                # a hyphen that split a word is U+FFFE here, and the word continues
                 new_line, new_word = True, new_word or sign != "\ufffe"
             for letter in normalize("NFKC", sign).casefold():
                 if not letter.isalnum():
                     new_word = new_word or not new_line or sign.isspace()
                     continue
                 if new_word:
-                    self._words.append(("", len(kept)))
+                    self._words.append(("", len(result)))
                 self._words[-1] = (self._words[-1][0] + letter, self._words[-1][1])
-                kept.append(letter)
+                result.append(letter)
                 self._boxes.append(BoundingBox(*box) if box else None)
                 self._breaks.append(new_line)
                 new_line = new_word = False
-        self.text = "".join(kept)
+        self.text = "".join(result)
 
     def find_words(self, words: Sequence[str]) -> tuple[int, int, int]:
-        """Start and end of the place where most of these words stand in their order, and how many letters of them do."""
+        """Return start and end of the place with most of these words in order, and how many of their letters it has."""
         known = [word for word, _ in self._words]
         blocks = SequenceMatcher(None, words, known, autojunk=False).get_matching_blocks()[:-1]
         if not blocks:
             return 0, 0, 0
         main = max(blocks, key=lambda block: sum(map(len, words[block.a : block.a + block.size])))
         stray = max(_FEWEST_STRAY, _STRAY * len(words))
-        kept = [block for block in blocks if abs((block.b - block.a) - (main.b - main.a)) <= stray]
-        count = sum(len(word) for block in kept for word in words[block.a : block.a + block.size])
-        last, start = self._words[kept[-1].b + kept[-1].size - 1], self._words[kept[0].b][1]
+        result = [block for block in blocks if abs((block.b - block.a) - (main.b - main.a)) <= stray]
+        count = sum(len(word) for block in result for word in words[block.a : block.a + block.size])
+        last, start = self._words[result[-1].b + result[-1].size - 1], self._words[result[0].b][1]
         return start, last[1] + len(last[0]), count
 
     def boxes(self, start: int, end: int) -> list[BoundingBox]:
-        """A box around each line of what stands from one place to another."""
+        """Return a box around each line from one index to another."""
         return [box_around_boxes(line) for line in self._lines(start, end)]
 
     def _lines(self, start: int, end: int) -> Iterator[list[BoundingBox]]:
@@ -237,7 +236,7 @@ def _fold_words(text: str) -> list[str]:
 
 
 def find_floats(path: str, task: Any) -> Iterator[dict[str, Any]]:
-    """A row for each caption of a task (page_pictures.find_floats) next to which something stands."""
+    """Yield a row for each caption of a task (page_pictures.find_floats) next to a float."""
     with pdfium.open_document(path, task["password"]) as document:
         finder = QuoteFinder(document)
         captions = sorted(enumerate(task["captions"]), key=lambda row: row[1]["page"])
@@ -256,7 +255,6 @@ def find_floats(path: str, task: Any) -> Iterator[dict[str, Any]]:
 
 
 def _find_caption(finder: QuoteFinder, number: int, text: str) -> BoundingBox | None:
-    """Where the whole caption stands, as far as it is on this page."""
     words = text.split()
     for wanted in (text, " ".join(words[:_CAPTION_WORDS])):
         boxes = [box for page, boxes in finder.find(number, wanted) if page == number for box in boxes]
@@ -274,7 +272,7 @@ class _Sheet:
         self._lines = list(_lines_of(page))
 
     def find(self, caption: BoundingBox, kind: str, captions: Sequence[BoundingBox]) -> BoundingBox | None:
-        """What the caption is of: a figure stands above it and a table below, where anything does."""
+        """Return the float of a caption: figures are above and tables below, if anything is."""
         others = [box for box in captions if box is not caption]
         for above in (kind == FIGURE, kind != FIGURE):
             found = self._beside(caption, kind, others, above=above)
@@ -292,7 +290,7 @@ class _Sheet:
     def _beside(
         self, caption: BoundingBox, kind: str, others: Sequence[BoundingBox], *, above: bool
     ) -> BoundingBox | None:
-        """All pieces on one side of a caption that hang together, with the letters in and next to them."""
+        """Join all connected pieces on one side of a caption, with the letters inside and next to them."""
         side = [
             box for box in self._pieces if (box.y1 <= caption.y0 + _MARGIN if above else box.y0 >= caption.y1 - _MARGIN)
         ]
@@ -320,18 +318,18 @@ class _Sheet:
         caption: BoundingBox,
         others: Sequence[BoundingBox],
     ) -> bool:
-        """Whether a piece is of what was found: beside or over it, under the caption's width, with no text between."""
+        """Return whether a piece belongs to a float: beside or over it, within the caption's width, without text between."""
         joined = box.around(found)
         if any(_touch(joined, other) for other in others):
             return False
         if ruling:
-            # of a table with rulings alone: they end where the first one does, or lie within it
+            # a table with rules only: they end with the first one, or are within it
             inside = ruling.x0 - _CELL <= box.x0 and box.x1 <= ruling.x1 + _CELL
             return box.height <= _FLAT and inside and _gap(box, found) <= _TALLEST_ROWS
         level = min(box.y1, found.y1) - max(box.y0, found.y0) > 0
         between = [line for line in self._lines if line.width > _WIDE * self._width and _between(line, box, found)]
         if level and caption.x0 <= box.centre <= caption.x1:
-            return not between  # another part of it, over the same caption
+            return not between  # another part of it, above the same caption
         return _gap(box, found) <= _BESIDE and not between and (level or _overlap(box, found) or _overlap(box, caption))
 
     def _is_label(self, line: BoundingBox, found: BoundingBox, caption: BoundingBox) -> bool:
@@ -341,7 +339,6 @@ class _Sheet:
         return near or found.holds(line)
 
     def _drawn(self, page: Any) -> Iterator[BoundingBox]:
-        """Where shapes and pictures are; a form counts by what is in it."""
         left, _, _, top = page.get_bbox()
         for kind, item, matrix in pdfium.objects_of(page):
             if kind not in (pdfium.PATH, pdfium.IMAGE):
@@ -371,7 +368,6 @@ def _lines_of(page: Any) -> Iterator[BoundingBox]:
 
 
 def _join_ink(boxes: Iterable[BoundingBox], width: float, height: float) -> list[BoundingBox]:
-    """The pieces of ink: boxes that touch, or nearly do, are one."""
     columns, rows = int(width / _CELL) + 1, int(height / _CELL) + 1
     inked = {
         (column, row)
@@ -399,7 +395,6 @@ def _join_ink(boxes: Iterable[BoundingBox], width: float, height: float) -> list
 
 
 def _gap(one: BoundingBox, other: BoundingBox) -> float:
-    """The white between two boxes, up and down or across, whichever is more."""
     return max(one.y0 - other.y1, other.y0 - one.y1, one.x0 - other.x1, other.x0 - one.x1, 0.0)
 
 
@@ -412,6 +407,5 @@ def _touch(one: BoundingBox, other: BoundingBox) -> bool:
 
 
 def _between(line: BoundingBox, one: BoundingBox, other: BoundingBox) -> bool:
-    """Whether a line stands between two boxes, one above the other."""
     upper, lower = (one, other) if one.y0 < other.y0 else (other, one)
     return upper.y1 <= line.middle <= lower.y0 and _overlap(line, upper)

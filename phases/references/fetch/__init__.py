@@ -1,1 +1,1 @@
-"""Fetches repositories of strangers: pinned, bounded, and never run."""
+"""Fetch repositories from untrusted servers: pinned, bounded, and never run."""

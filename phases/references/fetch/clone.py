@@ -1,24 +1,27 @@
-"""Takes a repository out of git without git ever writing a file of it: a list, the sizes, the contents."""
+"""Read a repository's objects from git, without a checkout: the listing, the sizes, the contents."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import re
 import shlex
 import time
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import BinaryIO, NamedTuple
 
 from phases.references.fetch.file_filter import (
     LARGE,
     MISSING,
+    GitEntry,
+    kind_of,
     make_printable,
     select_files,
     too_many_bytes,
     too_many_files,
 )
-from phases.references.fetch.git_objects import NOT_WHOLE, OID, TreeListing, open_objects, parse_listing, parse_sizes
 from phases.references.fetch.model import (
     BY_HAND,
     LARGEST_FILE,
@@ -35,7 +38,7 @@ from pipeline.base.http.addresses import Target, printable_url
 from pipeline.base.http.fetch import DownloadLimits
 from pipeline.base.http.git_remote import GitRemote, resolve_remote
 from pipeline.base.http.proxy import lend_to_git
-from pipeline.base.safe_tree import open_directory, read_beneath
+from pipeline.base.safe_tree import open_directory, open_file, read_beneath
 
 _GIT = "git --git-dir=repository"
 _BYTES_A_ROW = 300
@@ -50,7 +53,7 @@ _PLAIN = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
 
 
 class CloneWorkspace(NamedTuple):
-    """Where one repository is worked on."""
+    """Working directory and limits for one repository."""
 
     folder: str
     """Empty, and git's alone."""
@@ -70,9 +73,9 @@ def clone_repository(target: Target, bench: CloneWorkspace) -> RepositoryContent
     """
     if bench.rules.mirror:
         # the mirror is read by its objects and not cloned: its settings and hooks are never read (decision 100)
-        found = find_in_mirror(target, bench.rules.mirror)
-        _link_mirror(found.commit, found.objects, bench)
-        return _read_content(bench, f"mirror:{found.folder}", (found.objects,), MISSING)
+        mirrored = find_in_mirror(target, bench.rules.mirror)
+        _link_mirror(mirrored.commit, mirrored.objects, bench)
+        return _read_content(bench, f"mirror:{mirrored.folder}", (mirrored.objects,), MISSING)
     rules = bench.rules
     limits = DownloadLimits(0, round(min(_SECONDS_TO_LAND, _seconds_left(bench)), 2), _SECONDS_TO_CONNECT)
     options = {
@@ -93,7 +96,7 @@ def clone_repository(target: Target, bench: CloneWorkspace) -> RepositoryContent
 
 
 def _link_mirror(commit: str, objects: str, bench: CloneWorkspace) -> None:
-    """A repository of our own that finds its objects in the mirror: git never sees what the mirror's is set to."""
+    """Make a repository that finds its objects in the mirror, so that git never reads the mirror's settings."""
     write_without_sync(bench.path("alternates"), f"{objects}\n".encode())
     form = "sha256" if len(commit) == 64 else "sha1"
     begin = f"git init --quiet --bare --template= --object-format={form} repository"
@@ -102,7 +105,7 @@ def _link_mirror(commit: str, objects: str, bench: CloneWorkspace) -> None:
 
 
 def _fetch_head(landed: GitRemote, bench: CloneWorkspace, *more: str) -> None:
-    """Fetches the newest state of the default branch, without what is large, from an address that was checked."""
+    """Fetch the head of the default branch, without large files, from an address that was checked."""
     # git resolves no name of its own: it would get another answer than the one that was checked (decision 101)
     numbers = ",".join(f"[{address}]" if ":" in address else address for address in landed.addresses)
     settings = [f"http.curloptResolve={landed.host}:{landed.port}:{numbers}", *more]
@@ -121,7 +124,7 @@ def _fetch_head(landed: GitRemote, bench: CloneWorkspace, *more: str) -> None:
 
 
 def _list_script(what: str, rules: FetchRules) -> str:
-    """The script that writes which commit it is, and the list of all that it holds, with an end to the list."""
+    """Return the script that writes the commit and the listing of its tree, with an end mark."""
     # ls-tree and cat-file instead of a checkout: filters, hooks and attributes then have nothing to act on (decision 99)
     listed = f'{_GIT} ls-tree -r -t -z --full-tree "$(cat commit)"; echo $? > listed'
     return (
@@ -136,7 +139,7 @@ def _listing_limit(rules: FetchRules) -> int:
 
 
 def _read_content(bench: CloneWorkspace, fetched_from: str, readable: Sequence[str], absent: str) -> RepositoryContent:
-    """The files that are kept, read and checked one by one as the source is gone through."""
+    """Return the selected files; each is read and checked as the contents are consumed."""
     commit, root, listing = _read_listing(bench)
     oids = dict.fromkeys(oid for _, _, oid in listing.rows)
     write_without_sync(bench.path("asked"), "".join(f"{oid}\n" for oid in oids).encode())
@@ -154,10 +157,10 @@ def _read_listing(bench: CloneWorkspace) -> tuple[str, str, TreeListing]:
     data = read_bytes(bench.path("list"))
     if len(data) >= _listing_limit(bench.rules):
         raise too_many_files(bench.rules)
-    told = [
+    texts = [
         read_bytes(bench.path(name), limit=1000).decode("ascii", "replace") for name in ("commit", "root", "listed")
     ]
-    commit, root, ended = (text.removesuffix("\n") for text in told)
+    commit, root, ended = (text.removesuffix("\n") for text in texts)
     if ended != "0" or not OID.fullmatch(commit) or not OID.fullmatch(root):
         raise RepositoryRefused(NOT_WHOLE)
     return commit, root, parse_listing(data)
@@ -173,7 +176,7 @@ def _file_contents(
 
 
 def _run_git(script: str, bench: CloneWorkspace, *, readable: Sequence[str] = (), network: bool = False) -> None:
-    """Runs a script to its good end, or tells why it had none. Raises RepositoryRefused."""
+    """Run a script that has to succeed. Raises RepositoryRefused with the reason, or StorageError."""
     # What was fetched lies beside what is printed of it.
     most = (1 if network else 2) * bench.rules.most_bytes + 2 * _listing_limit(bench.rules)
     ended = bench.git(
@@ -185,7 +188,7 @@ def _run_git(script: str, bench: CloneWorkspace, *, readable: Sequence[str] = ()
 
 
 def _raise_if_full(ended: GitResult, bench: CloneWorkspace) -> None:
-    """Raises StorageError where git found no room. A server can say these words as well, so the disk is asked, too."""
+    """Raise StorageError if git found no room. A server can print these words as well, so the disk is checked, too."""
     status = os.statvfs(bench.folder)
     if _NO_ROOM.search(ended.output) and status.f_bavail * status.f_frsize < min(bench.rules.most_bytes, _LITTLE_ROOM):
         full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -193,7 +196,7 @@ def _raise_if_full(ended: GitResult, bench: CloneWorkspace) -> None:
 
 
 def _explain_failure(ended: GitResult, rules: FetchRules) -> RepositoryRefused:
-    """What went wrong, in words: whose fault, and what to do."""
+    """Return an error that says what went wrong and what to do."""
     limit, last = ended.limit or "", next((line for line in reversed(ended.output.split("\n")) if line.strip()), "")
     if limit.startswith("time"):
         return RepositoryRefused(f"it takes longer than {rules.seconds:g} s; try again later, or {BY_HAND}")
@@ -217,6 +220,7 @@ def _seconds_left(bench: CloneWorkspace) -> float:
     return left
 
 
+OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _PART = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._~+-]{1,100}")
 _BRANCH = re.compile(r"ref: (refs/heads/[^\x00-\x20\x7f~^:?*\[\\]{1,250})\n?")
 _DETACHED = re.compile(rf"({OID.pattern})\n?")
@@ -230,19 +234,17 @@ class MirrorRepository(NamedTuple):
     folder: str
     """As the mirror has it."""
     objects: str
-    """The folder of its objects, which is all that git reads."""
+    """Its directory of objects; git reads nothing else."""
     commit: str
 
 
 def find_in_mirror(target: Target, mirror: str) -> MirrorRepository:
-    """The repository of this address. Raises RepositoryRefused where it is not there, or cannot be taken as it is."""
+    """Return the mirror's repository for an address. Raises RepositoryRefused if it is missing or cannot be used."""
     # the name is joined to a path: nothing that climbs, and nothing that git or a shell reads as a word of its own
     path = f"{target.host}/{target.path.strip('/').removesuffix('.git')}"
     parts = path.split("/")
     if not all(_PART.fullmatch(part) for part in parts) or "\n" in mirror:
-        raise RepositoryRefused(
-            "its address is no name for a folder of the mirror; give it by a plain one, like host/owner/name"
-        )
+        raise RepositoryRefused("its address is not a valid path in the mirror; use a plain one, like host/owner/name")
     top = os.path.realpath(mirror)
     for folder in (path, f"{path}.git"):
         for inner in (folder, f"{folder}/.git"):
@@ -254,7 +256,7 @@ def find_in_mirror(target: Target, mirror: str) -> MirrorRepository:
 
 
 def _is_there(top: str, inner: str) -> bool:
-    """Whether the places of a repository are there, none of them by a link."""
+    """Return whether a repository's files exist at this path, without following links."""
     try:
         with open_directory(top, [*inner.split("/"), "objects"]):
             read_beneath(top, f"{inner}/HEAD", _LARGEST_REF)
@@ -267,7 +269,7 @@ def _read_mirror(top: str, inner: str, folder: str) -> MirrorRepository:
     place = os.path.join(top, inner)
     for name in _LEADS_ELSEWHERE:
         if os.path.lexists(os.path.join(place, name)):
-            raise RepositoryRefused(f"in the mirror it leads elsewhere ({name}); make a clone there that stands alone")
+            raise RepositoryRefused(f"in the mirror it leads elsewhere ({name}); make a self-contained clone there")
     try:
         if link := next(_find_links(place), None):
             raise RepositoryRefused(
@@ -285,7 +287,7 @@ def _read_mirror(top: str, inner: str, folder: str) -> MirrorRepository:
 
 
 def _find_links(place: str) -> Iterator[str]:
-    """Links among the objects, down to the last level that git looks at."""
+    """Yield the links among the objects, down to the last level that git reads."""
     with open_directory(place, ["objects"]) as objects, os.scandir(objects) as entries:
         names = [(entry.name, entry.is_symlink(), entry.is_dir(follow_symlinks=False)) for entry in entries]
         for name, link, is_folder in names:
@@ -297,7 +299,7 @@ def _find_links(place: str) -> Iterator[str]:
 
 
 def _head_commit(place: str) -> str | None:
-    """The commit that HEAD leads to, or None."""
+    """Return the commit that HEAD leads to; None if there is none."""
     head = read_beneath(place, "HEAD", _LARGEST_REF).decode("utf-8", "replace")
     if match := _DETACHED.fullmatch(head):
         return match[1]
@@ -317,5 +319,94 @@ def _packed_commit(place: str, branch: bytes) -> str | None:
     except FileNotFoundError:
         return None
     rows = (line.split(b" ", 1) for line in lines)
-    oids = [row[0].decode("ascii", "replace") for row in rows if len(row) == 2 and row[1] == branch]
+    oids = [fields[0].decode("ascii", "replace") for fields in rows if len(fields) == 2 and fields[1] == branch]
     return next((oid for oid in oids if OID.fullmatch(oid)), None)
+
+
+_ROW = re.compile(rb"([0-7]{6}) (blob|tree|commit) ([0-9a-f]{40}|[0-9a-f]{64})\t(.*)", re.DOTALL)
+_SIZE = re.compile(rb"([0-9a-f]{40,64}) (blob|tree|commit|tag) ([0-9]{1,15})")
+_MISSING = re.compile(rb"([0-9a-f]{40,64}) missing")
+_LONGEST_HEADER = 200
+NOT_WHOLE = "git does not print it as it should: the repository is damaged, or not what it says; ask its authors"
+
+
+class TreeListing(NamedTuple):
+    """Content of a commit."""
+
+    trees: tuple[str, ...]
+    """Object ids of its trees, each once."""
+    rows: tuple[tuple[str, bytes, str], ...]
+    """Kind, path and object id of each entry that is not a tree."""
+
+    def with_sizes(self, sizes: Mapping[str, int]) -> Iterator[GitEntry]:
+        """Return the entries with their sizes; None for missing content."""
+        return (GitEntry(kind, path, sizes.get(oid), oid) for kind, path, oid in self.rows)
+
+
+def parse_listing(data: bytes) -> TreeListing:
+    """Return the list of `git ls-tree -r -t -z`. Raises RepositoryRefused."""
+    trees: dict[str, None] = {}
+    rows = []
+    for record in data.split(b"\0")[:-1] if data else []:
+        match = _ROW.fullmatch(record)
+        if not match:
+            raise RepositoryRefused(NOT_WHOLE)
+        mode, kind, oid, path = match.groups()
+        if kind == b"tree":
+            trees[oid.decode()] = None
+        else:
+            rows.append((kind_of(mode.decode()), path, oid.decode()))
+    if data and not data.endswith(b"\0"):
+        raise RepositoryRefused(NOT_WHOLE)
+    return TreeListing(tuple(trees), tuple(rows))
+
+
+def parse_sizes(data: bytes) -> dict[str, int]:
+    """Return the sizes in the output of `git cat-file --batch-check`, without missing objects. Raises RepositoryRefused."""
+    sizes = {}
+    for line in data.splitlines():
+        if match := _SIZE.fullmatch(line):
+            sizes[match[1].decode()] = int(match[3])
+        elif not _MISSING.fullmatch(line):
+            raise RepositoryRefused(NOT_WHOLE)
+    return sizes
+
+
+class Objects:
+    """Output of `git cat-file --batch`, read in the order of the request."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._left = os.fstat(file.fileno()).st_size
+
+    def next(self, oid: str, kind: str) -> bytes:
+        """Return the next object, which must be this one, byte for byte. Raises RepositoryRefused."""
+        # decision 99: git is not believed either; the digest is the only thing that a hostile server cannot choose
+        header = self._file.readline(_LONGEST_HEADER)
+        match = _SIZE.fullmatch(header.rstrip(b"\n"))
+        self._left -= len(header)
+        if not match or (match[1].decode(), match[2].decode()) != (oid, kind) or int(match[3]) >= self._left:
+            raise RepositoryRefused(NOT_WHOLE)
+        size = int(match[3])
+        data = self._file.read(size + 1)
+        self._left -= size + 1
+        # SHA-1 is git's own name for it, and not a promise of ours
+        digest = hashlib.new("sha256" if len(oid) == 64 else "sha1", usedforsecurity=False)
+        digest.update(f"{kind} {size}\0".encode() + data[:size])
+        if data[size:] != b"\n" or digest.hexdigest() != oid:
+            raise RepositoryRefused(NOT_WHOLE)
+        return data[:size]
+
+    def check(self, commit: str, root: str, trees: Sequence[str]) -> None:
+        """Check that the commit leads to the listed trees, which come first. Raises RepositoryRefused."""
+        if not self.next(commit, "commit").startswith(f"tree {root}\n".encode()):
+            raise RepositoryRefused(NOT_WHOLE)
+        for tree in trees:
+            self.next(tree, "tree")
+
+
+@contextmanager
+def open_objects(path: str) -> Iterator[Objects]:
+    """Open the objects in a file that git wrote."""
+    with open_file(path) as file:
+        yield Objects(file)

@@ -1,4 +1,4 @@
-"""Fetches repositories one by one, each whole or not at all, and tells what came of each."""
+"""Fetch repositories one by one, each whole or not at all, and report the outcome of each."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class _Order(NamedTuple):
 def fetch_repositories(
     wanted: Sequence[WantedRepository], into: str, rules: FetchRules, git: RunGit, tell: Tell
 ) -> dict[str, Any]:
-    """The value of code_base.json. `into` then holds <name>/ and <name>.json of each repository that could be had.
+    """Return the value of code_base.json, with <name>/ and <name>.json in `into` for each fetched repository.
 
-    What is there already and whole is not fetched again; what nobody wants any more is removed where it is ours. One that
-    fails is told of, and the others go on. Raises StorageError for a disk that says no, UsageError for a folder of the
-    user's that is our own, and what `rules.in_place` raises.
+    A repository that is there and whole is not fetched again; one that is no longer wanted is removed if it is ours. A failure is
+    reported, and the others continue. Raises StorageError, UsageError if a directory of the user's is our own, and what
+    `rules.in_place` raises.
     """
     refuse_overlap(rules, into)
     rules.in_place()
@@ -91,7 +91,7 @@ def fetch_repositories(
 
 
 def _name_cause(error: Exception) -> dict[str, str]:
-    """Why a repository was not fetched, for programs; nothing for most reasons."""
+    """Return the machine-readable cause of a refusal; empty for most."""
     if isinstance(error.__cause__, Blacklisted):  # a redirect led there
         return {"cause": BLACKLISTED}
     return {"cause": NO_NETWORK} if isinstance(error, DownloadError) and error.offline else {}
@@ -100,7 +100,7 @@ def _name_cause(error: Exception) -> dict[str, str]:
 def _plan_orders(
     wanted: Sequence[WantedRepository], rules: FetchRules, into: str, strange: Collection[str]
 ) -> tuple[list[_Order], list[dict[str, str]], list[str]]:
-    """What is to be had, the user's own folders first, what is refused at once, and notes."""
+    """Return the repositories to fetch, the user's own first, the immediate refusals, and notes."""
     taken = [*strange, *(name.removesuffix(".json") for name in strange)]
     # where the user gave folders, phase 07 wants nothing else: a mixture would look like a failed network (decision 106)
     folders, notes = list_user_repositories(rules.folders, into, taken) if rules.folders else ([], [])
@@ -130,7 +130,7 @@ def _plan_orders(
 
 
 def _parse_target(url: str, rules: FetchRules) -> tuple[Target | None, str]:
-    """The parts of an address, or why it is refused."""
+    """Return the parts of an address, or why it is refused."""
     try:
         target = target_of(url, private=rules.private)
     except Forbidden as error:
@@ -144,7 +144,7 @@ def _parse_target(url: str, rules: FetchRules) -> tuple[Target | None, str]:
 
 
 def _fetch_one(order: _Order, into: str, rules: FetchRules, git: RunGit) -> Manifest:
-    """The manifest of a repository that is there, or is now. Folders of the user's may change, and are read anew."""
+    """Return the manifest of a repository, fetched if necessary. The user's directories are always read again."""
     # what is there and whole stays, also when the phase runs again (decision 102)
     if isinstance(order.source, Target) and (manifest := installed_manifest(order.name, order.wanted.url, into)):
         return manifest
@@ -165,7 +165,7 @@ def _fetch_one(order: _Order, into: str, rules: FetchRules, git: RunGit) -> Mani
 
 
 def _foreign_notes(strange: Collection[str]) -> list[str]:
-    """What to know of names that are not ours, where there are any."""
+    """Return a note about names in code_base/ that are not ours."""
     if not strange:
         return []
     named = ", ".join(f"'{make_printable(name)}'" for name in sorted(strange)[:_MAX_NAMED])
@@ -182,7 +182,7 @@ def _make_directory(folder: str) -> None:
 
 
 def _sync_directory(folder: str) -> None:
-    """What a run before this one made may have been cut off before its name was durable."""
+    """Make names durable that an interrupted run left."""
     try:
         sync_directory(folder)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Decides which files of a repository are kept, from nothing but their names, kinds, sizes."""
+"""Decide by name, kind and size which files of a repository are kept."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LARGEST_POINTER = 1024
 
 
 class GitEntry(NamedTuple):
-    """One entry of a repository that is no folder."""
+    """One entry of a repository, not a directory."""
 
     kind: str
     raw: bytes
@@ -30,14 +30,14 @@ class GitEntry(NamedTuple):
 
 
 def kind_of(mode: str) -> str:
-    """What an entry with this mode is."""
+    """Return the kind of entry that a git mode stands for."""
     return _KINDS.get(mode, OTHER)
 
 
 def select_files(entries: Iterable[GitEntry], absent: str, rules: FetchRules) -> tuple[list[KeptFile], dict[str, int]]:
-    """The files that are kept, and how many were left out for which reason. Raises RepositoryRefused where it is too much.
+    """Return the files to keep, and the number left out for each reason. Raises RepositoryRefused if there are too many.
 
-    `absent` is the reason for what is listed, and not there.
+    `absent` is the reason for entries without content.
     """
     kept: list[KeptFile] = []
     left_out: Counter[str] = Counter()
@@ -58,7 +58,7 @@ def select_files(entries: Iterable[GitEntry], absent: str, rules: FetchRules) ->
 
 
 def is_lfs_pointer(data: bytes) -> bool:
-    """Whether a file only stands for a large one that lies elsewhere."""
+    """Return whether a file is a Git LFS pointer."""
     return len(data) <= _LARGEST_POINTER and data.startswith(_LFS)
 
 
@@ -92,7 +92,7 @@ ODD, DEEP, NAME_COLLISION = "odd_names", "deep", "twins"
 
 
 def plain_path(raw: bytes) -> tuple[str, str | None]:
-    """A path as text, and why it is left out: ODD where some system would read it as something else, DEEP, or None."""
+    """Return a path as text, and why it is left out: ODD if some system reads it differently, DEEP, or None."""
     if len(raw) > _LONGEST_PATH:
         return "", ODD
     try:
@@ -107,14 +107,14 @@ def plain_path(raw: bytes) -> tuple[str, str | None]:
 
 
 class NameCollisions:
-    """Tells names that differ in case or spelling alone: on some disks they are one file. The first one stays."""
+    """Detect names that differ only in case or spelling: on some disks they are the same file. The first one wins."""
 
     def __init__(self) -> None:
         self._spelled: dict[str, str] = {}
         self._files: set[str] = set()
 
     def add(self, path: str) -> bool:
-        """Takes a path in; False where it cannot stand beside those that are there."""
+        """Add a path; return False if it collides with an earlier one."""
         folded = _fold_case(path)
         if folded in self._spelled:
             return False
@@ -130,13 +130,13 @@ class NameCollisions:
 
 
 def slug_of(target: Target, taken: Collection[str]) -> str:
-    """What a repository at this address is called here: owner__name; another one of that name gets a number."""
+    """Return the local name of a repository: owner__name, with a number if it is taken."""
     path = target.path.strip("/").removesuffix(".git")
     return free_name("__".join(path.split("/")[-2:]) or target.host, taken)
 
 
 def free_name(wish: str, taken: Collection[str]) -> str:
-    """A name of plain letters that no other has, whatever the case."""
+    """Return a name of plain letters that is not taken in any case."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", wish).strip("-.")[:_LONGEST_SLUG].rstrip("-.") or "repository"
     plain = re.sub(r"\.json$", "-json", plain, flags=re.IGNORECASE)  # the manifest of another is called so
     used, number, name = {other.lower() for other in (*taken, *_TAKEN)}, 1, plain
@@ -148,7 +148,7 @@ def free_name(wish: str, taken: Collection[str]) -> str:
 
 
 def make_printable(text: str) -> str:
-    """A name or a path for people to read, and for documents: on one line, and with nothing that is no text."""
+    """Return a name or path on one line with unprintable characters replaced."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 

@@ -1,18 +1,18 @@
-"""Keeps a repository below code_base/, so that each step leaves nothing there that its manifest does not tell of."""
+"""Keep repositories below code_base/; every step leaves only files that a manifest lists."""
 
 from __future__ import annotations
 
 import os
 import re
-import secrets
+import shutil
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from typing import Any
 
+from phases.references.fetch.clone import OID
 from phases.references.fetch.file_filter import LFS, is_lfs_pointer, make_printable
-from phases.references.fetch.git_objects import OID
 from phases.references.fetch.licences import licence_of, may_name_a_licence
 from phases.references.fetch.model import LARGEST_FILE, RepositoryContent, RepositoryRefused
 from pipeline.base.errors import FormatError
@@ -32,14 +32,14 @@ TEMPORARY = ".fetching-"
 _ENDING = ".json"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOST_ADDED = 1000
-"""Files that somebody put among those of a repository: more are not told of."""
+"""Files added to a repository that are reported at most."""
 _LONGEST_NAME = 120
 
 
 def install_repository(
     source: RepositoryContent, name: str, url: str, into: str, in_place: Callable[[], None]
 ) -> Manifest:
-    """Writes the files of a repository, and its manifest, durably. What we had there under its name is gone.
+    """Write the files and the manifest of a repository durably, in place of an earlier version.
 
     Raises what reading the source raises, what `in_place` raises, and StorageError.
     """
@@ -69,7 +69,7 @@ def install_repository(
 
 
 def installed_manifest(name: str, url: str, into: str) -> Manifest | None:
-    """The manifest of a repository that is there already, each byte of it; None where it has to be made."""
+    """Return the manifest of a repository that is there, unchanged to the byte; None if it has to be fetched."""
     manifest = manifest_of(name, into)
     if manifest is None or not is_sound(manifest) or manifest["url"] != url or next(changes_in(name, into), None):
         return None
@@ -77,9 +77,9 @@ def installed_manifest(name: str, url: str, into: str) -> Manifest | None:
 
 
 def changes_in(name: str, into: str) -> Iterator[tuple[str, str]]:
-    """What is not as the manifest of a repository says: paths in it, with `edited`, `added` or `missing`.
+    """Yield the paths of a repository that differ from its manifest, each with `edited`, `added` or `missing`.
 
-    The path of the whole repository is empty. Nothing, where there is no sound manifest that could say how it was.
+    The path of the whole repository is empty. Without a sound manifest, nothing is reported.
     """
     manifest = manifest_of(name, into)
     if manifest is None or not is_sound(manifest):
@@ -88,8 +88,8 @@ def changes_in(name: str, into: str) -> Iterator[tuple[str, str]]:
     try:
         with open_directory(into, [name]) as tree:
             there = {
-                os.fsencode(found.path).decode("utf-8", "backslashreplace")
-                for found in islice(walk_files(tree), len(listed) + _MOST_ADDED)
+                os.fsencode(entry.path).decode("utf-8", "backslashreplace")
+                for entry in islice(walk_files(tree), len(listed) + _MOST_ADDED)
             }
             for path in sorted({*there, *listed}):
                 if path not in listed or path not in there:
@@ -103,7 +103,9 @@ def changes_in(name: str, into: str) -> Iterator[tuple[str, str]]:
 
 
 def backup_edits(name: str, into: str) -> None:
-    """Copies what somebody changed in a repository to edited/ in the task: it is made anew. Raises StorageError."""
+    """Copy the files that the user edited in a repository to edited/ in the task, before it is fetched again. Raises
+    StorageError.
+    """
     edits = [path for path, what in changes_in(name, into) if path and what != "missing"]
     folder = os.path.join(os.path.dirname(into), "edited")
     for path in edits:
@@ -115,7 +117,7 @@ def backup_edits(name: str, into: str) -> None:
 
 
 def _digest_of(tree: int, path: str) -> tuple[int, str] | None:
-    """Of a file as it is now; None where it is none that could have been kept."""
+    """Return size and digest of a file; None if it cannot have been fetched."""
     try:
         data = read_beneath(tree, path, LARGEST_FILE)
     except OSError:
@@ -124,7 +126,7 @@ def _digest_of(tree: int, path: str) -> tuple[int, str] | None:
 
 
 def _write_tree(source: RepositoryContent, tree: str) -> tuple[list[dict[str, Any]], int, Mapping[str, bytes]]:
-    """The rows of the files that were written, how many only stood for others, and those that may tell of a licence."""
+    """Write the files; return their rows, the number of LFS pointers, and the files that may state a licence."""
     rows: list[dict[str, Any]] = []
     pointers, telling = 0, {}
     try:
@@ -151,9 +153,9 @@ def _write_tree(source: RepositoryContent, tree: str) -> tuple[list[dict[str, An
 
 
 def _move_into_place(tree: str, manifest: str, name: str, into: str) -> None:
-    """Gives both their names, the manifest first: a folder without one is not ours, and would never be removed.
+    """Give manifest and tree their names, the manifest first: a directory without one would never be removed.
 
-    A manifest without its files counts for nothing, because they are read before it is believed.
+    A manifest without its files is harmless, because the files are checked before it is used.
     """
     # decision 114: a kill between the two leaves a manifest without a folder, which is known, and never the reverse
     remove_repository(name, into, manifest=False)
@@ -171,12 +173,12 @@ def _move_into_place(tree: str, manifest: str, name: str, into: str) -> None:
 
 
 def foreign_names(into: str) -> set[str]:
-    """The names in the folder that are not ours. Raises StorageError."""
+    """Return the names in the directory that are not ours. Raises StorageError."""
     return {name for name in _list_names(into) if not _is_ours(name, into)}
 
 
 def remove_leftovers(into: str, wanted: Collection[str], strange: Collection[str]) -> None:
-    """Takes away what a killed run left, and what nobody wants any more. Raises StorageError."""
+    """Remove what a killed run left, and repositories that are no longer wanted. Raises StorageError."""
     # A manifest goes last: without it, what is left of its folder would not be ours any more.
     for name in sorted(_list_names(into), key=lambda name: name.endswith(_ENDING)):
         if name not in strange and name not in wanted and name.removesuffix(_ENDING) not in wanted:
@@ -184,7 +186,7 @@ def remove_leftovers(into: str, wanted: Collection[str], strange: Collection[str
 
 
 def remove_repository(name: str, into: str, *, manifest: bool = True) -> None:
-    """Takes away the repository of this name where it is ours: its folder, then its manifest. Raises StorageError."""
+    """Remove the repository with this name if it is ours: its directory, then its manifest. Raises StorageError."""
     if manifest_of(name, into) is None:
         return
     if _holds_files(name, into):
@@ -194,28 +196,28 @@ def remove_repository(name: str, into: str, *, manifest: bool = True) -> None:
 
 
 def is_free(name: str, into: str) -> bool:
-    """Whether nothing is under the name of a repository but a manifest of ours."""
+    """Return whether the name of a repository is unused, except for a manifest of ours."""
     path = os.path.join(into, name)
     return not os.path.lexists(path) and (not os.path.lexists(path + _ENDING) or manifest_of(name, into) is not None)
 
 
 def remove_tree(name: str, into: str) -> None:
-    """Takes away a file, or a folder with all in it, however deep; of a link, the link itself. Raises StorageError."""
+    """Remove a file, or a directory with everything in it; of a link, the link itself. Raises StorageError."""
     path = os.path.join(into, name)
     try:
-        if not stat.S_ISDIR(os.lstat(path).st_mode):
+        if stat.S_ISDIR(os.lstat(path).st_mode):
+            shutil.rmtree(path, onerror=_retry_writable)
+        else:
             os.unlink(path)
-            return
-        top = _open_writable(path)
-        try:
-            _empty_directory(top)
-        finally:
-            os.close(top)
-        os.rmdir(path)
     except FileNotFoundError:
         return
-    except OSError as error:
-        raise storage_error("remove", path, error) from error
+    except (OSError, RecursionError) as error:
+        raise storage_error("remove", path, error if isinstance(error, OSError) else OSError(0, str(error))) from error
+
+
+def _retry_writable(remove: Callable[[str], None], path: str, error: object) -> None:
+    os.chmod(os.path.dirname(path), 0o700)
+    remove(path)
 
 
 def _list_names(into: str) -> list[str]:
@@ -234,47 +236,12 @@ def _is_ours(name: str, into: str) -> bool:
 
 
 def _holds_files(name: str, into: str) -> bool:
-    """Whether it is a folder, or a link: there is nothing to lose in one."""
+    """Return whether the name is a directory or a link; a link has nothing to lose."""
     try:
         mode = os.lstat(os.path.join(into, name)).st_mode
     except OSError:
         return False
     return stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
-
-
-def _empty_directory(top: int) -> None:
-    """Empties an open folder. Folders in folders are brought up to it first, so that no depth is too much."""
-    left = _remove_files(top, top)
-    while left:
-        name = left.pop()
-        folder = os.open(name, _FOLDER, dir_fd=top)
-        try:
-            left += _remove_files(folder, top)
-        finally:
-            os.close(folder)
-        os.rmdir(name, dir_fd=top)
-
-
-def _remove_files(folder: int, top: int) -> list[str]:
-    """Removes the files in a folder, and moves the folders in it to the top, under names of no one's choice."""
-    moved = []
-    for name in os.listdir(folder):
-        if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-            os.unlink(name, dir_fd=folder)
-            continue
-        os.close(_open_writable(name, folder))
-        fresh = secrets.token_hex(16)
-        os.rename(name, fresh, src_dir_fd=folder, dst_dir_fd=top)
-        moved.append(fresh)
-    return moved
-
-
-def _open_writable(name: str, beneath: int | None = None) -> int:
-    """An open folder, which may be emptied and moved from now on, also if it was made unwritable."""
-    folder = os.open(name, _FOLDER, dir_fd=beneath)
-    with suppress(OSError):
-        os.fchmod(folder, 0o700)
-    return folder
 
 
 _LARGEST_MANIFEST = 64 * 2**20
@@ -283,12 +250,12 @@ Manifest = dict[str, Any]
 
 
 def manifest_path(name: str, into: str) -> str:
-    """Where the manifest of a repository lies."""
+    """Return the path of a repository's manifest."""
     return os.path.join(into, f"{name}.json")
 
 
 def manifest_of(name: str, into: str) -> Manifest | None:
-    """The manifest under this name, also one that is damaged or of another version; None where none is ours."""
+    """Return the manifest with this name, also a damaged one; None if it is not ours."""
     try:
         value = parse_json(read_beneath(into, f"{name}.json", _LARGEST_MANIFEST))
     except (OSError, FormatError, ValueError):
@@ -299,7 +266,7 @@ def manifest_of(name: str, into: str) -> Manifest | None:
 
 
 def is_sound(manifest: Mapping[str, Any]) -> bool:
-    """Whether all that a manifest must say is there, and of its kind."""
+    """Return whether a manifest has all its fields, each of the right kind."""
     if manifest.keys() != _CHECKS.keys() or not all(check(manifest[key]) for key, check in _CHECKS.items()):
         return False
     return bool(manifest["bytes"] == sum(row["bytes"] for row in manifest["files"]))

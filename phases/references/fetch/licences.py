@@ -1,8 +1,7 @@
-"""Tells under which licence a repository stands, by what its files say of it."""
+"""Determine a repository's licence from its licence files and package metadata."""
 
 from __future__ import annotations
 
-import configparser
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -20,43 +19,20 @@ _SPDX = re.compile(
     r"SPDX-License-Identifier:[ \t]*([A-Za-z0-9.+() \t-]{1,200}?)[ \t]*(?:\*/|-->|[\"']|$)", re.MULTILINE
 )
 _EXPRESSION = re.compile(r"\(?[A-Za-z0-9][A-Za-z0-9.+-]*\)?(?: (?:AND|OR|WITH) \(?[A-Za-z0-9][A-Za-z0-9.+-]*\)?){0,9}")
-_NAMES = (
-    (r"mit|mit licen[cs]e|the mit licen[cs]e(?: \(mit\))?|expat", "MIT"),
-    (r"apache(?:[ -]?(?:licen[cs]e)?,?[ -]?(?:version )?v?2(?:\.0)?)|apache software licen[cs]e", "Apache-2.0"),
-    (r"bsd[ -]3[ -]clause(?: licen[cs]e)?|(?:new|modified) bsd(?: licen[cs]e)?|bsd_3_clause(?: .*)?", "BSD-3-Clause"),
-    (r"bsd[ -]2[ -]clause(?: licen[cs]e)?|simplified bsd(?: licen[cs]e)?|bsd_2_clause(?: .*)?", "BSD-2-Clause"),
-    (r"(?:gnu )?gpl[ -]?v?3(?:\.0)?|gpl \(>= ?3\)", "GPL-3.0"),
-    (r"(?:gnu )?gpl[ -]?v?2(?:\.0)?|gpl \(>= ?2\)", "GPL-2.0"),
-    (r"(?:gnu )?lgpl[ -]?v?3(?:\.0)?", "LGPL-3.0"),
-    (r"(?:gnu )?lgpl[ -]?v?2\.1", "LGPL-2.1"),
-    (r"(?:gnu )?agpl[ -]?v?3(?:\.0)?", "AGPL-3.0"),
-    (r"mpl[ -]?v?2(?:\.0)?|mozilla public licen[cs]e(?: version)? 2\.0", "MPL-2.0"),
-    (r"isc(?: licen[cs]e)?(?: \(iscl\))?", "ISC"),
-    (r"(?:the )?unlicen[cs]e", "Unlicense"),
-    (r"cc0(?:[ -]1\.0)?(?: universal)?", "CC0-1.0"),
-    (r"bsl[ -]1\.0|boost(?: software licen[cs]e)?(?: 1\.0)?", "BSL-1.0"),
-    (r"zlib(?: licen[cs]e)?", "Zlib"),
-    (r"wtfpl", "WTFPL"),
-    (r"artistic[ -](?:licen[cs]e )?2(?:\.0)?", "Artistic-2.0"),
-    (r"epl[ -]2\.0|eclipse public licen[cs]e 2\.0", "EPL-2.0"),
-)
-"""How people write them; what is an SPDX id already needs no row."""
-_IDS = {
-    name.lower(): name
-    for name in (
-        *(found for _, found in _NAMES),
-        *("GPL-2.0-only", "GPL-2.0-or-later", "GPL-3.0-only", "GPL-3.0-or-later", "LGPL-2.1-only", "LGPL-2.1-or-later"),
-        *("LGPL-3.0-only", "LGPL-3.0-or-later", "AGPL-3.0-only", "AGPL-3.0-or-later", "CC-BY-4.0", "CC-BY-NC-4.0"),
-        *("CC-BY-SA-4.0", "CC-BY-NC-SA-4.0", "CC-BY-NC-ND-4.0", "MIT-0", "0BSD", "PSF-2.0", "Python-2.0", "EPL-1.0"),
-        *("Artistic-1.0", "MPL-1.1", "Apache-1.1", "BSD-4-Clause", "NCSA", "ECL-2.0", "EUPL-1.2", "PostgreSQL"),
-        "CECILL-2.1",
-    )
-}
-MetadataReader = Callable[[str], str | None]
+_IDS = (
+    "MIT", "MIT-0", "Apache-2.0", "Apache-1.1", "BSD-3-Clause", "BSD-2-Clause", "BSD-4-Clause", "0BSD", "ISC", "Zlib", "BSL-1.0",
+    "GPL-2.0", "GPL-2.0-only", "GPL-2.0-or-later", "GPL-3.0", "GPL-3.0-only", "GPL-3.0-or-later", "AGPL-3.0", "AGPL-3.0-only",
+    "AGPL-3.0-or-later", "LGPL-2.1", "LGPL-2.1-only", "LGPL-2.1-or-later", "LGPL-3.0", "LGPL-3.0-only", "LGPL-3.0-or-later",
+    "MPL-2.0", "MPL-1.1", "EPL-2.0", "EPL-1.0", "EUPL-1.2", "CECILL-2.1", "CC0-1.0", "CC-BY-4.0", "CC-BY-NC-4.0", "CC-BY-SA-4.0",
+    "CC-BY-NC-SA-4.0", "CC-BY-NC-ND-4.0", "Unlicense", "WTFPL", "Artistic-2.0", "Artistic-1.0", "PSF-2.0", "Python-2.0", "NCSA",
+    "ECL-2.0", "PostgreSQL",
+)  # fmt: skip
+_BY_KEY = {re.sub(r"[^a-z0-9]", "", name.lower()): name for name in _IDS}
+_FILLERS = re.compile(r"\b(?:the|gnu|licen[cs]e|version)\b|\bv(?=[0-9])|\+ *file .*|\(mit\)", re.IGNORECASE)
 
 
 def may_name_a_licence(path: str) -> bool:
-    """Whether `licence_of` looks at this file: in the top folder, or in one for licences (REUSE)."""
+    """Return whether `licence_of` reads this file: in the top directory, or in LICENSES (REUSE)."""
     folder, _, name = path.rpartition("/")
     return folder.upper() in ("LICENSES", "LICENSE", "LICENCE") or (
         not folder and (_is_licence_name(name) or name in _METADATA)
@@ -64,17 +40,17 @@ def may_name_a_licence(path: str) -> bool:
 
 
 def licence_of(files: Mapping[str, bytes]) -> tuple[str | None, str | None]:
-    """The SPDX id, and the file that says so. (None, None) where no file speaks of a licence; UNKNOWN for one not known.
+    """Return the SPDX id and the file that states it; (None, None) if no file mentions a licence, UNKNOWN for an unknown one.
 
-    The text of a licence counts more than what the metadata of a package call it; SPDX's own line more than both.
+    An SPDX tag counts most, then the licence text, then package metadata.
     """
-    found = (path for path in files if may_name_a_licence(path) and path not in _METADATA)
-    texts = sorted(found, key=_nearest_first)
-    said = [*_licences_in_texts(texts, files), *_licences_in_metadata(files)]
-    known = [(licence, path) for licence, path in said if licence]
+    paths = (path for path in files if may_name_a_licence(path) and path not in _METADATA)
+    texts = sorted(paths, key=_nearest_first)
+    licences = [*_licences_in_texts(texts, files), *_licences_in_metadata(files)]
+    known = [(licence, path) for licence, path in licences if licence]
     if known:
         return known[0]
-    return (UNKNOWN, texts[0]) if texts else (UNKNOWN, said[0][1]) if said else (None, None)
+    return (UNKNOWN, texts[0]) if texts else (UNKNOWN, licences[0][1]) if licences else (None, None)
 
 
 def _licences_in_texts(texts: list[str], files: Mapping[str, bytes]) -> Iterator[tuple[str | None, str]]:
@@ -85,101 +61,71 @@ def _licences_in_texts(texts: list[str], files: Mapping[str, bytes]) -> Iterator
 
 
 def _licences_in_metadata(files: Mapping[str, bytes]) -> Iterator[tuple[str | None, str]]:
-    """What the metadata say; nothing where they say nothing."""
     for path, read in _METADATA.items():
         if path not in files:
             continue
         try:
             word = read(files[path][:_MOST_READ].decode("utf-8", "replace"))
-        except (FormatError, ValueError, RecursionError, configparser.Error):
+        except (FormatError, ValueError, RecursionError):
             continue
-        if word and word.strip():
-            yield _parse_licence_name(word), path
+        if isinstance(word, str) and word.strip():
+            yield _parse_expression(word) or _id_of(word[:200]) or recognise_licence(word), path
 
 
-def _parse_licence_name(word: str) -> str | None:
-    """The id behind what people write: an expression of SPDX, or a common name."""
-    plain = " ".join(word.split())[:200]
-    if expression := _parse_expression(plain):
-        return expression
-    spelled = re.sub(r"\s*(?:\+|\|) *file .*$", "", plain, flags=re.IGNORECASE).lower()  # as R writes it
-    found = next((name for pattern, name in _NAMES if re.fullmatch(pattern, spelled)), None)
-    return found or (recognise_licence(word) if len(word) > len(plain) else None)
+def _id_of(name: str) -> str | None:
+    """Return the SPDX id for an id or a common name, like `MIT License` or `GPL (>= 3)`."""
+    key = re.sub(r"[^a-z0-9]", "", _FILLERS.sub("", name).lower())
+    return _BY_KEY.get(key) or _BY_KEY.get(f"{key}0")
 
 
 def _parse_expression(text: str) -> str | None:
-    """An expression of SPDX all of whose ids are known, in their own spelling."""
-    plain = " ".join(text.split())
+    """Return an SPDX expression in canonical spelling; None if one of its ids is unknown."""
+    plain = " ".join(text.split())[:200]
     if not _EXPRESSION.fullmatch(plain) or plain.count("(") != plain.count(")"):
         return None
     words = plain.split(" ")
-    found = []
+    parts = []
     for number, word in enumerate(words):
         bare = word.strip("()")
-        licence = _IDS.get(bare.lower()) or (_IDS.get(bare[:-1].lower()) if bare.endswith("+") else None)
+        licence = _BY_KEY.get(re.sub(r"[^a-z0-9]", "", bare.lower()))
         if number % 2 or (number and words[number - 1] == "WITH"):
-            found.append(word)
+            parts.append(word)
         elif licence is None:
             return None
         else:
-            found.append(word.replace(bare, licence + ("+" if bare.endswith("+") else "")))
-    return " ".join(found)
+            parts.append(word.replace(bare, licence + ("+" if bare.endswith("+") else "")))
+    return " ".join(parts)
 
 
-def _of_pyproject(text: str) -> str | None:
-    content = tomllib.loads(text)
-    project = _as_table(content.get("project"))
-    licence = project.get("license") or _as_table(_as_table(content.get("tool")).get("poetry")).get("license")
-    return (
-        _as_word(licence) or _as_word(_as_table(licence).get("text")) or _licence_classifier(project.get("classifiers"))
-    )
+def _of_pyproject(text: str) -> object:
+    licence = _as_table(tomllib.loads(text).get("project")).get("license")
+    return licence if isinstance(licence, str) else _as_table(licence).get("text")
 
 
-def _of_setup(text: str) -> str | None:
-    parser = configparser.RawConfigParser(strict=False)
-    parser.read_string(text)
-    if not parser.has_section("metadata"):
-        return None
-    given = dict(parser.items("metadata"))
-    return given.get("license") or _licence_classifier(given.get("classifiers", "").splitlines())
-
-
-def _of_package(text: str) -> str | None:
+def _of_package(text: str) -> object:
     licence = _as_table(parse_json(text.encode())).get("license")
-    return _as_word(licence) or _as_word(_as_table(licence).get("type"))
+    return licence if isinstance(licence, str) else _as_table(licence).get("type")
 
 
-def _of_cargo(text: str) -> str | None:
-    return _as_word(_as_table(tomllib.loads(text).get("package")).get("license"))
+def _of_cargo(text: str) -> object:
+    return _as_table(tomllib.loads(text).get("package")).get("license")
 
 
-def _of_description(text: str) -> str | None:
-    found = re.search(r"^License:[ \t]*(.{1,200})$", text, re.MULTILINE)
-    return found[1] if found else None
+def _of_description(text: str) -> object:
+    match = re.search(r"^License:[ \t]*(.{1,200})$", text, re.MULTILINE)
+    return match[1] if match else None
 
 
-_METADATA: Mapping[str, MetadataReader] = {
+_METADATA: Mapping[str, Callable[[str], object]] = {
     "pyproject.toml": _of_pyproject,
-    "setup.cfg": _of_setup,
     "package.json": _of_package,
     "Cargo.toml": _of_cargo,
     "DESCRIPTION": _of_description,
 }
 
 
-def _licence_classifier(rows: object) -> str | None:
-    """What a classifier of a Python package calls it: `License :: OSI Approved :: MIT License`."""
-    listed = rows if isinstance(rows, list) else []
-    words = [row.rpartition("::")[2].strip() for row in listed if isinstance(row, str) and "License ::" in row]
-    return next((re.sub(r" \((?:GPL|LGPL|AGPL|MPL)[^)]*\)$", "", word) for word in words), None)
-
-
 def _as_table(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def _as_word(value: object) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def _is_licence_name(name: str) -> bool:
@@ -189,7 +135,6 @@ def _is_licence_name(name: str) -> bool:
 
 
 def _nearest_first(path: str) -> tuple[int, int, str]:
-    """The top folder first; LICENSE before COPYING before COPYRIGHT, and the shortest name of a kind."""
     name = path.rpartition("/")[2].lower()
     kind = next((rank for rank, start in enumerate(("licen", "unlicen", "copying")) if name.startswith(start)), 3)
     return path.count("/") * 10 + kind, len(name), path
@@ -255,17 +200,17 @@ _PRINTS = (
     _LicenceText("ISC", (_ISC.format(""), _ISC_NOTICE)),
     _LicenceText("0BSD", ("for any purpose with or without fee is hereby granted",), ("provided that the above",)),
 )  # fmt: skip
-"""In the order in which they are tried: what names another licence in its own text goes before that one."""
+"""In the order of matching: a licence that quotes another one goes before it."""
 
 
 def recognise_licence(text: str) -> str | None:
-    """The SPDX id of a licence's text, or None. A licence changed in what it permits is not taken for what it was."""
+    """Return the SPDX id of a licence text; None if it is unknown, or was changed in what it permits."""
     words = _NOT_A_WORD.sub(" ", text[:_LONGEST].lower().replace("non-commercial", "noncommercial"))
     words = re.sub(r"\.(?= |$)", "", words)
-    found = [
-        (words.find(row.says[0]), number, row.licence)
-        for number, row in enumerate(_PRINTS)
-        if all(phrase in words for phrase in row.says) and not any(phrase in words for phrase in row.never)
+    matches = [
+        (words.find(pattern.says[0]), number, pattern.licence)
+        for number, pattern in enumerate(_PRINTS)
+        if all(phrase in words for phrase in pattern.says) and not any(phrase in words for phrase in pattern.never)
     ]
     # Licences name each other further down, and other people's often follow one's own.
-    return min(found)[2] if found else None
+    return min(matches)[2] if matches else None

@@ -1,4 +1,4 @@
-"""The values that fetching is told with: what is wanted, by which rules, and who runs git."""
+"""Values of fetching: what is wanted, within which limits, and how git is run."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pipeline.base.http.connection import addresses_of
 from pipeline.base.http.proxy import Proxy
 
 LARGEST_FILE = 2 * 2**20
-"""Of one file of a repository; what is larger is data, and left out."""
-BY_HAND = "clone it by hand, and give the folder"
+"""Bytes of one file of a repository; larger files are data, and left out."""
+BY_HAND = "clone it by hand, and give the directory"
 MIB = 2**20
 
 
@@ -31,15 +31,15 @@ class FetchRules:
     """From where repositories come, and how much of them there may be."""
 
     mirror: str | None = None
-    """A folder with host/owner/name in it: what is wanted is taken from there, and no network is asked."""
+    """A directory with host/owner/name in it; repositories are read from there, without network."""
     folders: str | None = None
-    """A folder whose sub-folders are repositories of the user's."""
+    """A directory whose subdirectories are repositories of the user's."""
     most_bytes: int = 200 * MIB
-    """Of one repository."""
+    """Limit for one repository."""
     most_files: int = 20_000
     most_repositories: int = 8
     seconds: float = 300
-    """For one repository."""
+    """Time limit for one repository."""
     private: bool = False
     """Addresses inside a private network may be asked."""
     in_place: Callable[[], None] = lambda: None
@@ -47,7 +47,7 @@ class FetchRules:
     sandbox: str = "not recorded"
     """In which kind of sandbox git runs, for the record."""
     blacklist: str = ""
-    """Addresses that nothing is taken from: the network's, and the mirror's copies of them."""
+    """Addresses that are never used, also not from the mirror."""
     resolve: Callable[[str, int], Sequence[str]] = addresses_of
     ssl_context: ssl.SSLContext | None = None
     ca_file: str | None = None
@@ -56,7 +56,7 @@ class FetchRules:
 
 
 class GitResult(Protocol):
-    """How a script ended."""
+    """Outcome of a git script."""
 
     @property
     def exit_code(self) -> int | None: ...
@@ -69,7 +69,7 @@ class GitResult(Protocol):
 
 
 class RunGit(Protocol):
-    """Runs a shell script of git's commands in a folder, the only one that it can write, with no settings of anybody's."""
+    """Runs a shell script of git commands in a directory, the only writable one, without anyone's git settings."""
 
     def __call__(
         self, script: str, folder: str, *, readable: Sequence[str], seconds: float, most_bytes: int, network: bool
@@ -81,20 +81,20 @@ class RepositoryRefused(PipelineError):
 
 
 class KeptFile(NamedTuple):
-    """One file of a repository that is kept."""
+    """One file of a repository to keep."""
 
     path: str
     size: int
     oid: str = ""
-    """What git calls its content."""
+    """Object id of its content."""
 
 
 class RepositoryContent(NamedTuple):
-    """Where the content of a repository is taken from, ready to be written."""
+    """Content of a repository, ready to be written."""
 
     fetched_from: str
     commit: str | None
     contents: Iterator[tuple[str, bytes]]
     """Path and content of each file, read as they are asked for."""
     left_out: Mapping[str, int]
-    """How many files were left out for which reason; whole once the contents were gone through."""
+    """The number of files left out for each reason; complete when the contents have been consumed."""

@@ -1,4 +1,4 @@
-"""Keeps the folders that the user names apart from the one that repositories are kept in."""
+"""Read the directories of code that the user gives, and keep them apart from the task's own."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from pipeline.base.safe_tree import WalkedEntry, open_directory, read_beneath, w
 
 
 def refuse_overlap(rules: FetchRules, into: str) -> None:
-    """Raises UsageError where a folder of the user's is, lies in or holds the one that this task fetches into.
+    """Raise UsageError if a directory of the user's is, contains or lies in the one that the task fetches into.
 
-    One of references may hold it in a sub-folder that has other folders beside it: `_subdirectory_leading_to` tells which.
+    A directory of references may contain it in a subdirectory next to others: see `_subdirectory_leading_to`.
     """
     base = os.path.realpath(into)
     task = os.path.dirname(base)
@@ -43,7 +43,7 @@ def refuse_overlap(rules: FetchRules, into: str) -> None:
 
 
 def _subdirectory_leading_to(into: str, folder: str) -> str | None:
-    """The name in the folder under which the one that is fetched into lies; None where it lies elsewhere."""
+    """Return the entry of the directory that contains `into`; None if `into` is elsewhere."""
     base, place = os.path.realpath(into), os.path.realpath(folder)
     return os.path.relpath(base, place).split(os.sep)[0] if _is_inside(base, place) and base != place else None
 
@@ -54,7 +54,7 @@ def _is_inside(inner: str, outer: str) -> bool:
 
 def _overlap_error(flag: str, folder: str, why: str) -> UsageError:
     return UsageError(
-        f"--{flag} {make_printable(folder)} {why}; put the code into a folder of its own, and name that one"
+        f"--{flag} {make_printable(folder)} {why}; put the code into its own directory, and give that one"
     )
 
 
@@ -62,11 +62,11 @@ _GIT = ".git"
 _MOST_FOLDERS = 100
 UNREADABLE, CREDENTIALS = "unreadable", "credentials"
 _MOST_LEFT_OUT = 10
-"""So many times the files that are taken may be left out; a folder with more is no repository."""
+"""Factor by which left-out files may exceed the kept ones; a directory with more is not a repository."""
 
 
 class UserRepository(NamedTuple):
-    """One repository in the user's folder."""
+    """One repository in the user's directory."""
 
     name: str
     path: str
@@ -74,16 +74,16 @@ class UserRepository(NamedTuple):
 
 
 def list_user_repositories(folders: str, into: str, taken: Collection[str]) -> tuple[list[UserRepository], list[str]]:
-    """The sub-folders, each a repository, or the folder itself where it is one; and notes on what was left out.
+    """Return the repositories in a directory of the user's, or the directory itself if it is one, and notes on omissions.
 
-    The one that leads to `into` is left out; `taken` are names that none gets. Raises StorageError and UsageError.
+    The entry that contains `into` is left out; names in `taken` are not used. Raises StorageError and UsageError.
     """
     try:
         with os.scandir(folders) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
-            inner = [entry.name for entry in found if entry.is_dir(follow_symlinks=False)]
-            links = [entry.name for entry in found if entry.is_symlink()]
-            files = any(entry.is_file(follow_symlinks=False) for entry in found)
+            children = sorted(entries, key=lambda entry: entry.name)
+            inner = [entry.name for entry in children if entry.is_dir(follow_symlinks=False)]
+            links = [entry.name for entry in children if entry.is_symlink()]
+            files = any(entry.is_file(follow_symlinks=False) for entry in children)
     except OSError as error:
         raise storage_error("look into", folders, error) from error
     top, held = os.path.abspath(folders), _subdirectory_leading_to(into, folders)
@@ -100,11 +100,11 @@ def list_user_repositories(folders: str, into: str, taken: Collection[str]) -> t
 
 
 def refuse_empty(folders: str) -> None:
-    """Raises UsageError where no file of a folder of the user's would be taken."""
+    """Raise UsageError if no file of the user's directory can be used."""
     repositories, _ = list_user_repositories(folders, os.sep, ())
     if not any(map(_gives_a_file, repositories)):
         raise UsageError(
-            f"--references {make_printable(folders)} holds no code that can be taken: put each repository into a folder of its "
+            f"--references {make_printable(folders)} holds no usable code: put each repository into a directory of its "
             "own there, or leave --references out to fetch what the paper links"
         )
 
@@ -117,13 +117,13 @@ def _gives_a_file(folder: UserRepository) -> bool:
 
 
 def read_user_repository(folder: UserRepository, rules: FetchRules) -> RepositoryContent:
-    """The content of one repository as it is now. Raises RepositoryRefused, also as the source is gone through."""
+    """Return the current content of one repository. Raises RepositoryRefused, also while the content is read."""
     entries: list[GitEntry] = []
     most = rules.most_files * (_MOST_LEFT_OUT + 1)
     try:
         entries.extend(
-            _tree_entry(found)
-            for found in islice(walk_files(folder.path, skip=lambda name: name.lower() == _GIT), most)
+            _tree_entry(entry)
+            for entry in islice(walk_files(folder.path, skip=lambda name: name.lower() == _GIT), most)
         )
     except OSError as error:
         raise _unreadable_error(folder.path, error) from error
@@ -136,11 +136,11 @@ def read_user_repository(folder: UserRepository, rules: FetchRules) -> Repositor
 
 
 def _directory_notes(folders: str, links: Sequence[str], held: str | None, count: int) -> list[str]:
-    notes = [f"{folders}: {name!r} is a link, and links are not followed; give the folder itself" for name in links]
+    notes = [f"{folders}: {name!r} is a link, and links are not followed; give the directory itself" for name in links]
     if held is not None:
         notes.append(f"{folders}: {held!r} is left out, because this task itself lies in it")
     if count > _MOST_FOLDERS:
-        notes.append(f"{folders}: of {count} folders, the first {_MOST_FOLDERS} by name are taken")
+        notes.append(f"{folders}: of {count} directories, the first {_MOST_FOLDERS} by name are taken")
     return notes
 
 
@@ -149,21 +149,21 @@ def _user_repository(name: str, path: str, taken: Collection[str]) -> UserReposi
     return UserRepository(free_name(wish, taken), path, f"folder:{make_printable(name)}")
 
 
-def _tree_entry(found: WalkedEntry) -> GitEntry:
-    """What cannot be looked at is taken for a file: that it cannot be read is told when it is."""
-    path = os.fsencode(found.path)
+def _tree_entry(walked: WalkedEntry) -> GitEntry:
+    """Return an entry as GitEntry; an unreadable one counts as a file, which is reported when it is read."""
+    path = os.fsencode(walked.path)
     try:
-        if found.entry.is_symlink():
+        if walked.entry.is_symlink():
             return GitEntry(LINK, path)
-        if found.is_regular():
-            return GitEntry(REGULAR, path, found.status().st_size)
-        return GitEntry(REGULAR if found.is_directory() else OTHER, path)
+        if walked.is_regular():
+            return GitEntry(REGULAR, path, walked.status().st_size)
+        return GitEntry(REGULAR if walked.is_directory() else OTHER, path)
     except OSError:
         return GitEntry(REGULAR, path)
 
 
 def _user_file_contents(root: str, kept: Sequence[KeptFile], left_out: dict[str, int]) -> Iterator[tuple[str, bytes]]:
-    """What can be read; what the user may not read is counted as left out, as folders are that cannot be opened."""
+    """Yield the readable files; unreadable files and files with credentials are counted as left out."""
     path = root
     try:
         with open_directory(root) as folder:
@@ -184,4 +184,6 @@ def _user_file_contents(root: str, kept: Sequence[KeptFile], left_out: dict[str,
 
 def _unreadable_error(path: str, error: OSError) -> RepositoryRefused:
     why = error.strerror or error
-    return RepositoryRefused(f"{make_printable(path)} cannot be read ({why}); mend that, or take it out of the folder")
+    return RepositoryRefused(
+        f"{make_printable(path)} cannot be read ({why}); repair it, or remove it from the directory"
+    )

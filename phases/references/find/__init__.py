@@ -1,1 +1,1 @@
-"""Finds in a paper what it refers to: its references one by one, where each is cited, and the repositories that it links."""
+"""Find what a paper refers to: its references, the places that cite them, and the repositories that it links."""

@@ -1,4 +1,4 @@
-"""The list of authors at the beginning of a reference: each name, and where the list ends."""
+"""Split the author list at the beginning of a printed reference into names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Authors(NamedTuple):
 
 
 def authors_in(text: str) -> Authors:
-    """The authors at the beginning of a tidy reference without its label; no names and 0 where there are none."""
+    """Return the authors at the beginning of a tidy reference without label; no names and end 0 if there are none."""
     tokens = tokens_of(text)
     return (
         _chinese_names(text)
@@ -28,7 +28,7 @@ def authors_in(text: str) -> Authors:
 
 
 def surname_of(author: str) -> str:
-    """The surname of one author, compared by letters: the last word of it, be the name in whatever order."""
+    """Return the surname of one author in comparable letters, whatever the order of the name."""
     front, comma, _ = author.partition(",")
     words = front.split()
     if not comma and len(words) > 1:
@@ -40,7 +40,7 @@ def surname_of(author: str) -> str:
 
 
 def _list_authors(text: str, tokens: list[Token]) -> Authors | None:
-    """One name behind another, in the style of the first; the first names of the later ones may come before."""
+    """Return a list of names in one style; the later names may have their first names first."""
     for style in (parse_inverted, parse_initials_last, parse_given_first, parse_given_last):
         names: list[str] = []
         place, last, first = 0, False, style
@@ -57,7 +57,7 @@ def _list_authors(text: str, tokens: list[Token]) -> Authors | None:
 
 
 def _lone_word(tokens: list[Token], place: int, names: list[str]) -> int | None:
-    """One word between commas in a long list of whole names: `Han Zou, Guangyi, Zhang, Hannah Wang`."""
+    """Return the end of a single word between commas in a long list of whole names: `Han Zou, Guangyi, Zhang, Hannah Wang`."""
     whole = len(names) >= 3 and all(" " in name and "." not in name.split()[0] for name in names[:3])
     if (
         whole
@@ -72,7 +72,7 @@ def _lone_word(tokens: list[Token], place: int, names: list[str]) -> int | None:
 
 
 def _skip_separator(tokens: list[Token], place: int, *, last: bool) -> tuple[int, bool, str]:
-    """What follows a name: (place, whether `and` came, more | others | end)."""
+    """Return (place, whether `and` was seen, "more", "others" or "end") after a name."""
     start = place
     comma = is_one_of(tokens, place, ",", ";")
     place += comma
@@ -91,14 +91,14 @@ def _skip_separator(tokens: list[Token], place: int, *, last: bool) -> tuple[int
 
 
 def _before_separators(tokens: list[Token], place: int) -> int:
-    """The place before the separators that led to no further name."""
+    """Return the place before trailing separators."""
     while place > 0 and tokens[place - 1].text in (",", ";", *AND):
         place -= 1
     return place
 
 
 def _may_end(tokens: list[Token], place: int, names: list[str], *, last: bool, style: object) -> bool:
-    """Whether a list may stop at a comma: where a title in quotes, or a year follows, or its style is beyond doubt."""
+    """Return whether the list may stop at a comma: before a quoted title or a year, or in an unambiguous style."""
     if place >= len(tokens):
         return False
     token = tokens[place]
@@ -157,7 +157,7 @@ def _chinese_names(text: str) -> Authors | None:
 
 
 def _behind_suffix(tokens: list[Token], place: int) -> int:
-    """The place behind `, Jr.` or `III`."""
+    """Return the place after `, Jr.` or `III`."""
     at = place + (is_one_of(tokens, place, ",") and 1)
     if at < len(tokens) and tokens[at].text.lower() in SUFFIXES:
         return at + 1 + (is_one_of(tokens, at + 1, ".") and is_one_of(tokens, at + 2, ",", "&", "and") and 1)
@@ -182,7 +182,7 @@ _MOST_TOKENS = 8000
 
 
 class Token(NamedTuple):
-    """A word or a sign, and where it stands."""
+    """A word or a sign, with its position."""
 
     text: str
     start: int
@@ -190,7 +190,7 @@ class Token(NamedTuple):
 
 
 def tokens_of(text: str) -> list[Token]:
-    """The words and signs of a reference."""
+    """Return the words and signs of a reference."""
     return [Token(match.group(), *match.span()) for match in _TOKEN.finditer(text)][:_MOST_TOKENS]
 
 
@@ -287,17 +287,17 @@ def parse_given_last(tokens: list[Token], place: int) -> int | None:
 
 
 def is_one_of(tokens: list[Token], place: int, *texts: str) -> bool:
-    """Whether one of these stands at a place."""
+    """Return whether the token at a place is one of these texts."""
     return 0 <= place < len(tokens) and tokens[place].text in texts
 
 
 def is_name(text: str) -> bool:
-    """Whether a word is spelled as names are."""
+    """Return whether a word is capitalised like a name and has no digits."""
     return text[:1].isupper() and not any(sign.isdigit() for sign in text)
 
 
 def is_initial(text: str) -> bool:
-    """Whether a word is one large letter."""
+    """Return whether a word is a single capital letter."""
     return len(text) == 1 and text.isupper()
 
 
@@ -309,7 +309,7 @@ def _skip_words(tokens: list[Token], place: int, most: int) -> int:
 
 
 def _skip_initials(tokens: list[Token], place: int) -> tuple[int, bool]:
-    """Where a run of initials ends, and whether they have dots."""
+    """Return the end of a run of initials, and whether they have dots."""
     at, dots = place, False
     while at < len(tokens) and at - place < 14:
         text = tokens[at].text
@@ -328,7 +328,7 @@ def _skip_initials(tokens: list[Token], place: int) -> tuple[int, bool]:
 
 
 def _ends_a_sentence(tokens: list[Token], dot: int) -> bool:
-    """Whether behind this dot comes what no name goes on with."""
+    """Return whether no word follows this dot."""
     return dot + 1 >= len(tokens) or not _is_word(tokens[dot + 1].text)
 
 
@@ -337,7 +337,7 @@ def _is_glued(tokens: list[Token], dot: int) -> bool:
 
 
 def _is_middle(tokens: list[Token], dot: int) -> bool:
-    """Whether an initial with this dot stands within a name: `Eric B. Baum and`."""
+    """Return whether this dot belongs to a middle initial: `Eric B. Baum and`."""
     named = dot + 1 < len(tokens) and is_name(tokens[dot + 1].text)
     return named and (dot + 2 >= len(tokens) or tokens[dot + 2].text in (",", ".", "(", *AND))
 
@@ -347,7 +347,7 @@ def _is_word(text: str) -> bool:
 
 
 def _is_small_name(tokens: list[Token], place: int) -> bool:
-    """A syllable that its owner writes small, between two others: Chi min Chan."""
+    """Return whether the token is a lower-case part between two names: Chi min Chan."""
     around = 0 < place < len(tokens) - 1 and is_name(tokens[place - 1].text) and is_name(tokens[place + 1].text)
     return (
         around

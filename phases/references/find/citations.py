@@ -1,4 +1,4 @@
-"""Every place in a paper's text at which a reference is cited, found in one pass over the text for each way of citing."""
+"""Find every place in a paper's text that cites a reference, in one pass for each citation style."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from phases.references.values import Entry, Mention
 
 _MOST_PLACES = 20_000
 _MOST_EACH = 200
-"""Mentions of one reference that are kept."""
+"""Mentions recorded for one reference."""
 
 
 def citations_of(
     entries: Sequence[Entry], text: str, body_start: int, outline: Mapping[str, Any]
 ) -> dict[str, tuple[Mention, ...]]:
-    """Where each reference is cited: by id, in the order of the text. Only what is cited is there."""
+    """Return the citations of each reference, by id, in the order of the text; uncited references are missing."""
     places = PaperPlaces(text, body_start, outline)
     spans: set[tuple[int, int]] = set()
-    found: dict[str, dict[int, tuple[int, int]]] = {}
+    mentions: dict[str, dict[int, tuple[int, int]]] = {}
     for name, start, end in _find_citations(entries, places):
         if len(spans) >= _MOST_PLACES:
             break
         spans.add((start, end))
-        spots = found.setdefault(name, {})
+        spots = mentions.setdefault(name, {})
         if len(spots) < _MOST_EACH:
             spots.setdefault(start, (start, end))
     cache: dict[tuple[int, int], Mention] = {}
-    for spots in found.values():
+    for spots in mentions.values():
         for span in spots.values():
             if span not in cache:
                 where = "footnote" if places.footnote(span[0]) else "text"
                 cache[span] = places.mention(where, *span)
     return {
-        entry.id: tuple(cache[span] for _, span in sorted(found[entry.id].items()))
+        entry.id: tuple(cache[span] for _, span in sorted(mentions[entry.id].items()))
         for entry in entries
-        if entry.id in found
+        if entry.id in mentions
     }
 
 
 def _find_citations(entries: Sequence[Entry], places: PaperPlaces) -> Iterator[tuple[str, int, int]]:
-    """A list is cited by its labels or, where it prints none, by names; a list without both is counted."""
+    """Yield citations by printed labels; by names if the list prints none; by position if it has neither."""
     by_name = list(citations_by_name(entries, places))
     has_labels = sum(label_of(entry.raw) is not None for entry in entries) * 2 > len(entries)
     if has_labels or len({name for name, _, _ in by_name}) * 3 < len(entries):
@@ -63,7 +63,7 @@ _INTERVAL = re.compile(
     re.IGNORECASE,
 )
 _OF_A_WORD = re.compile(r"[^\W\d_]{2,40}[0-9]{0,6}$|(?<![\w.])[0-9]{1,6}\.[0-9]{1,6}$")
-"""What a bracket follows directly where it cites: MNIST[2], CIFAR10[5], 0.1[36]; and not x[1]."""
+"""Text directly before a bracket that cites: MNIST[2], CIFAR10[5], 0.1[36]; but not x[1]."""
 _NUMBERS = re.compile(r"\s*([0-9]{1,4})(?:\s*[-–—]\s*([0-9]{1,4}))?\s*")
 _RAISED = re.compile(
     r"(?:(?<=[^\W\d_][^\W\d_][^\W\d_])|(?<=[^\W\d_]al\.)|(?<= al\.)|(?<=[’ʼ]s)|(?<=[^\W\d_][^\W\d_][.,)]))"
@@ -78,7 +78,7 @@ _FEWEST_SHARE = 0.3
 
 
 def citations_by_label(entries: Sequence[Entry], places: PaperPlaces) -> Iterator[tuple[str, int, int]]:
-    """Citations in square brackets: the reference's id, and start and end of the brackets."""
+    """Yield citations in square brackets: the reference's id, and start and end of the brackets."""
     labels = _ids_by_label(entries)
     if not labels:
         return
@@ -96,11 +96,11 @@ def citations_by_label(entries: Sequence[Entry], places: PaperPlaces) -> Iterato
 
 
 def raised_citations(entries: Sequence[Entry], places: PaperPlaces, known: set[str]) -> Iterator[tuple[str, int, int]]:
-    """Citations that the page raises, as the reader gives them: networks1,2. Believed only where many are, and no footnotes."""
+    """Yield citations by raised numbers: networks1,2. Only accepted if there are many, and no footnotes."""
     labels = {label: name for label, name in _ids_by_label(entries).items() if label.isdigit()}
     if len(labels) < 3:
         return
-    found = []
+    citations = []
     for match in _RAISED.finditer(places.text, places.body_start):
         section = places.section(match.start())
         names = _ids_in_brackets(match.group(1), labels)
@@ -109,9 +109,9 @@ def raised_citations(entries: Sequence[Entry], places: PaperPlaces, known: set[s
         notes = places.footnotes(places.page(match.start()))
         if places.footnote(match.start()) or places.is_aside(match.start()) or match.group(1) in notes:
             continue
-        found += [(name, match.start(), match.end()) for name in names]
-    if len({name for name, _, _ in found} - known) >= _FEWEST_SHARE * len(labels):
-        yield from found
+        citations += [(name, match.start(), match.end()) for name in names]
+    if len({name for name, _, _ in citations} - known) >= _FEWEST_SHARE * len(labels):
+        yield from citations
 
 
 def _ids_by_label(entries: Sequence[Entry]) -> dict[str, str]:
@@ -123,7 +123,7 @@ def _ids_by_label(entries: Sequence[Entry]) -> dict[str, str]:
 
 
 def _ids_in_brackets(inside: str, labels: dict[str, str]) -> list[str]:
-    """The references that a bracket names, if all that it says are labels of this list."""
+    """Return the ids of the references in a bracket if it holds labels of this list only."""
     names: list[str] = []
     for piece in re.split(r"[,;]", inside):
         bare = " ".join(piece.split())
@@ -142,7 +142,7 @@ def _ids_in_brackets(inside: str, labels: dict[str, str]) -> list[str]:
 
 
 def _is_formula(text: str, start: int, end: int) -> bool:
-    """Whether a bracket belongs to a formula or an index: x[1], $[0,1]$."""
+    """Return whether a bracket is part of a formula or an index: x[1], $[0,1]$."""
     before, after = text[max(0, start - 1) : start], text[end : end + 1]
     low = max(0, start - _LINE)
     line = text[max(low, text.rfind("\n", low, start) + 1) : start]
@@ -161,7 +161,7 @@ def _is_formula(text: str, start: int, end: int) -> bool:
 
 
 def _is_plain_word(text: str, start: int) -> bool:
-    """Whether the word before a raised number is a word, and no name of a thing with a number: ResNet50, T5, Conv4."""
+    """Return whether the word before a raised number is an ordinary word; ResNet50, T5 and Conv4 are not."""
     word = _WORD_BEFORE.search(text, max(0, start - 42), start)
     bare = word.group().strip(".,)’ʼ") if word else ""
     return (
@@ -183,7 +183,7 @@ _Index = dict[tuple[str, int], list[tuple[Entry, str, tuple[str, ...]]]]
 
 
 def citations_by_name(entries: Sequence[Entry], places: PaperPlaces) -> Iterator[tuple[str, int, int]]:
-    """Citations by name: the reference's id, and start and end of the year that ends each."""
+    """Yield citations by name: the reference's id, and start and end of the year that ends each."""
     index = _index_entries(entries)
     if not index:
         return
@@ -202,7 +202,7 @@ def citations_by_name(entries: Sequence[Entry], places: PaperPlaces) -> Iterator
 
 
 def _index_entries(entries: Sequence[Entry]) -> _Index:
-    """Entries by surname of the first author and year, each with its letter and the surnames of all."""
+    """Return entries by surname of the first author and year, each with its letter and all surnames."""
     index: _Index = {}
     for entry in entries:
         if entry.year is None or not entry.authors:
@@ -217,7 +217,7 @@ def _index_entries(entries: Sequence[Entry]) -> _Index:
 
 
 def _words_before(text: str, low: int, start: int) -> list[str]:
-    """The words of the names that end right before a year, in order; what is neither a name nor joins names ends them."""
+    """Return the author words that end right before a year, in order."""
     found: list[str] = []
     for word in reversed(_WORD.findall(text, low, start)):
         if word == ";" or (word in ".(" and found and found[-1] != "al"):
@@ -238,7 +238,7 @@ def _words_before(text: str, low: int, start: int) -> list[str]:
 
 
 def _match_entry(index: _Index, words: list[str], year: int, letter: str) -> str | None:
-    """The reference that these names and this year mean."""
+    """Return the reference that these names and this year identify."""
     keys = [letters_of(word) for word in words]
     for place, key in enumerate(keys):
         rows = index.get((key, year)) or (index.get((key + keys[place + 1], year)) if place + 1 < len(keys) else None)
@@ -252,7 +252,7 @@ def _match_entry(index: _Index, words: list[str], year: int, letter: str) -> str
 
 
 def _score_fit(row: tuple[Entry, str, tuple[str, ...]], after: list[str], behind: list[str], letter: str) -> int:
-    """How well the rest of a citation agrees with a reference; below 0 where it contradicts it."""
+    """Return how well the rest of a citation agrees with a reference; negative if it contradicts it."""
     _, own, names = row
     points = 4 if letter == own else -8 if letter and own else 0
     if "al" in after:

@@ -1,4 +1,4 @@
-"""One printed reference as an entry: its parts, each of them a piece of what is printed."""
+"""Parse one printed reference into its parts; each part is a piece of the printed text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from phases.references.values import Entry
 LABEL = re.compile(
     r"[-*\s]{0,4}(?:\[([^\[\]\n]{1,24})\]|\(([0-9]{1,4})\)(?=\s)|([0-9]{1,4})\.?(?=\s+[^\W\d_]))[.:]?\s*"
 )
-"""[12], [Smi19], 12. or (12) before a reference; one of three groups holds it."""
+"""Label of a printed reference, [12], [Smi19], 12. or (12), in one of three groups."""
 _ORGANISATION = re.compile(r"([^\W\d_][\w&'’ -]{0,80})(?=[.:]\s)")
 _DATED = re.compile(
     r"(?:\.?\s[(\[](?:1[7-9]|20)[0-9]{2}[a-z]?[)\]]|[.,]\s(?:(?:1[7-9]|20)[0-9]{2}\s?[-–]\s?)?(?:1[7-9]|20)[0-9]{2}[a-z]?\.\s)"
@@ -23,25 +23,25 @@ _BESIDE_AUTHORS = re.compile(
     r"[\s.,]{0,3}\((?:Eds?|Hrsg|Hg|in\spress|n\.\s?d|o\.\s?J|forthcoming|to\sappear|submitted|im\sDruck)\.?\)(?=[\s.,:])",
     re.IGNORECASE,
 )
-"""What stands where the year is wanted, or before it: (in press), (n.d.), (Hrsg.)."""
+"""Words in place of the year or before it: (in press), (n.d.), (Hrsg.)."""
 _MOST = 3000
 _LONGEST_LIST = 2500
 _MOST_SPANS = 40
 
 
 def entries_of(references: Sequence[Mapping[str, str]]) -> tuple[Entry, ...]:
-    """The references of outline.json, taken apart."""
+    """Parse the references of outline.json."""
     return tuple(_parse_entry(row["id"], row["raw"]) for row in references[:_MOST])
 
 
 def label_of(raw: str) -> str | None:
-    """The label that the list prints before a reference, without brackets."""
+    """Return the label that the list prints before a reference, without brackets."""
     match = LABEL.match(raw)
     return next((group for group in match.groups() if group), None) if match else None
 
 
 def letter_of(raw: str) -> str:
-    """The letter behind the year by which a list tells works of one year apart, or nothing."""
+    """Return the letter after the year that tells works of one year apart; empty if there is none."""
     found = _split_reference(_text_of(raw))[2]
     return found[1] if found else ""
 
@@ -96,7 +96,7 @@ def _split_reference(text: str) -> tuple[Authors, tuple[int, int], tuple[int, st
 
 
 def _name_before_year(text: str) -> Authors | None:
-    """Whoever stands before `(2006).` or `. 2006.` is an author: an organisation, or names that no style explains."""
+    """Return the text before `(2006).` or `. 2006.` as author: an organisation, or names in an unknown style."""
     for match in _DATED.finditer(text, 0, _LONGEST_LIST):
         place = match.start()
         before = text[:place].rstrip(" .,")
@@ -110,7 +110,7 @@ def _name_before_year(text: str) -> Authors | None:
 
 
 def _organisation_name(text: str) -> Authors | None:
-    """`OpenAI. GPT-4 technical report.`: one word, or a few that all begin large, and a sentence that is no venue behind it."""
+    """Return the end of a leading organisation name: `OpenAI. GPT-4 technical report.`"""
     match = _ORGANISATION.match(text)
     if not match or not match.group(1).strip():
         return None
@@ -143,7 +143,7 @@ _AFTER = ".,;:!?*'\"`’”»>"
 
 
 class Identifiers(NamedTuple):
-    """What a reference names itself by, and the places of the text that say so."""
+    """Identifiers that a reference prints, with their positions in the text."""
 
     doi: str | None
     arxiv: str | None
@@ -153,7 +153,7 @@ class Identifiers(NamedTuple):
 
 
 def identifiers_in(text: str) -> Identifiers:
-    """All identifiers of a tidy reference."""
+    """Return all identifiers of a tidy reference."""
     spans: list[tuple[int, int]] = []
     urls = []
     for start, end, url in _addresses_in(text):
@@ -170,8 +170,8 @@ def identifiers_in(text: str) -> Identifiers:
     )
 
 
-def _bare_doi(found: str) -> str:
-    doi = "".join(found.split()).lower()
+def _bare_doi(printed: str) -> str:
+    doi = "".join(printed.split()).lower()
     for mark in (",url", ";url", "}"):
         doi = doi.partition(mark)[0]
     while doi and (
@@ -182,9 +182,9 @@ def _bare_doi(found: str) -> str:
 
 
 def _addresses_in(text: str) -> list[tuple[int, int, str]]:
-    found: list[tuple[int, int, str]] = []
+    addresses: list[tuple[int, int, str]] = []
     for match in _ADDRESS.finditer(text):
-        if found and match.start() < found[-1][1]:
+        if addresses and match.start() < addresses[-1][1]:
             continue
         end = match.end()
         for _ in range(4):
@@ -195,12 +195,12 @@ def _addresses_in(text: str) -> list[tuple[int, int, str]]:
         url = "".join(text[match.start() : end].split()).rstrip(_AFTER)
         if url.endswith(")") and url.count("(") < url.count(")"):
             url = url[:-1].rstrip(_AFTER)
-        found.append((match.start(), end, url))
-    return found
+        addresses.append((match.start(), end, url))
+    return addresses
 
 
 def _is_broken(url: str, following: str) -> bool:
-    """Whether an address surely goes on behind a space: a line ended within it."""
+    """Return whether an address certainly continues after a space at which a line ended."""
     bare = following.rstrip(_AFTER)
     if not bare or "://" in bare or not re.match(r"[\w/~%#?=&-]", bare):
         return False
@@ -258,7 +258,7 @@ def title_in(text: str, start: int, skip: Sequence[tuple[int, int]]) -> tuple[in
 
 
 def without_tail(text: str, begin: int, end: int) -> tuple[int, int]:
-    """A title without the year, volume or edition that the style puts behind it."""
+    """Return the span of a title without a trailing year, volume or edition."""
     for _ in range(3):
         tail = _TAIL.search(text, max(begin, end - 140), end)
         if not tail or tail.start() - begin < 3:
@@ -268,7 +268,7 @@ def without_tail(text: str, begin: int, end: int) -> tuple[int, int]:
 
 
 def _quoted_title(text: str, begin: int) -> tuple[int, int] | None:
-    """A title in quotation marks, which must begin here."""
+    """Return the span of a title in quotation marks that begins here."""
     opening = text[begin : begin + 1]
     if opening not in _QUOTES or not opening:
         return None
@@ -284,7 +284,7 @@ def _quoted_title(text: str, begin: int) -> tuple[int, int] | None:
 
 
 def _sentence_end(text: str, begin: int, skip: Sequence[tuple[int, int]]) -> int:
-    """Where the sentence ends that begins here: before an address or an identifier at the latest."""
+    """Return the end of the sentence that begins here; an address or an identifier ends it."""
     limit = min([len(text), begin + _LONGEST, *(span[0] for span in skip if span[0] > begin)])
     kind = _KIND.search(text, begin, limit)
     if kind:
@@ -312,7 +312,7 @@ def _sentence_end(text: str, begin: int, skip: Sequence[tuple[int, int]]) -> int
 
 
 def _goes_on(text: str, place: int, limit: int) -> bool:
-    """Whether behind a question mark comes a second half of the title: a sentence, with a venue behind it."""
+    """Return whether a second half of the title follows a question mark: a sentence, then a venue."""
     for stop in re.compile(r"\.\s").finditer(text, place, limit):
         if not _ABBREVIATION.search(text, max(place, stop.start() - 7), stop.start()):
             return _VENUE.match(text, stop.end()) is not None
@@ -320,7 +320,7 @@ def _goes_on(text: str, place: int, limit: int) -> bool:
 
 
 def _without_venue(text: str, begin: int, end: int, *, after_comma: bool) -> int:
-    """The end of a title that a comma divides from its venue: `Title, in: Proceedings`, or a style of commas alone."""
+    """Return the end of a title that a comma separates from its venue: `Title, in: Proceedings`."""
     inside = re.compile(
         r",?\s(?:In|in):\s|,\sin\s(?=Proc|Advances|[A-Z]{3,})|[.,]?\s\(?[Uu][Rr][Ll]\)?:?\s?$|\.?\s(?:doi|DOI):?\s?$"
     )
@@ -363,7 +363,7 @@ _LONGEST_VENUE = 250
 
 
 def venue_in(text: str, start: int) -> str | None:
-    """What a reference appeared in, as far as it says so behind its title."""
+    """Return the venue printed after the title; None if there is none."""
     lead = _VENUE_LEAD.match(text, start)
     begin = lead.end() if lead else start
     if begin >= len(text) or _NOT_A_VENUE.match(text, begin):
@@ -379,8 +379,8 @@ def venue_in(text: str, start: int) -> str | None:
 
 
 def _clean_venue(text: str) -> str | None:
-    found = text.strip(' .,;:"”“')
-    return found if len(found) > 1 and not _MONTH.fullmatch(found) else None
+    venue = text.strip(' .,;:"”“')
+    return venue if len(venue) > 1 and not _MONTH.fullmatch(venue) else None
 
 
 YEAR = r"(?:1[7-9]|20)[0-9]{2}"
@@ -398,17 +398,17 @@ _PAGES = re.compile(r"\b(?:pp?|pages?|S|vol(?:ume)?|no|article)\.?\s?$", re.IGNO
 
 
 def year_in(text: str, title: tuple[int, int], skip: Sequence[tuple[int, int]]) -> tuple[int, str] | None:
-    """The year that a reference gives away from its authors, with its letter: in parentheses, or else the last one."""
+    """Return the year of a reference and its letter: the one in parentheses, otherwise the last one."""
     aside = [title, *skip, *(match.span() for match in _LOOKED_UP.finditer(text))]
     for pattern, which in ((_IN_PARENTHESES, 0), (_ANY, -1)):
         for spans in (aside, [*skip]):
-            found = [
+            matches = [
                 match
                 for match in pattern.finditer(text)
                 if not _is_inside(match, spans) and not _is_a_page(text, match)
             ]
-            if found:
-                return int(found[which].group(1)), found[which].group(2) or ""
+            if matches:
+                return int(matches[which].group(1)), matches[which].group(2) or ""
     return None  # the day on which somebody looked at a page is no year of it
 
 

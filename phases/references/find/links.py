@@ -1,4 +1,4 @@
-"""Addresses of repositories: which of them git can clone, where they stand in a text, how they are spelled."""
+"""Find addresses of git repositories in text, and normalise them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _WORDS = frozenset(
 
 
 def repository_of(url: str) -> str | None:
-    """The https address of the repository that an address lies in, if git can clone it; None for everything else."""
+    """Return the https address of the repository that an address lies in; None if git cannot clone it."""
     address = url.strip()[:_LONGEST].rstrip(_AFTER)
     if named := _BY_NAME.fullmatch(address.removeprefix("git+")):
         host, path = named.groups()
@@ -76,17 +76,17 @@ def repository_of(url: str) -> str | None:
 
 
 def repository_key(repository: str) -> str:
-    """The key under which two spellings of a repository's address count as one."""
+    """Return the key under which two spellings of a repository's address are equal."""
     return repository.casefold()
 
 
 def is_discussion_page(url: str) -> bool:
-    """Whether an address leads to a discussion in a repository, a review or an issue, and not to its files."""
+    """Return whether an address is an issue, a review or a discussion rather than files of a repository."""
     return re.search(r"/(?:issues|pull|pulls|merge_requests|discussions)(?:/|$)", url[:_LONGEST]) is not None
 
 
 def links_in(text: str) -> Iterator[tuple[str, int]]:
-    """Addresses of repositories written in a text, and where; what a line's end broke is put together where that is sure."""
+    """Yield the repository addresses in a text with their positions, with line breaks repaired where that is certain."""
     end = 0
     for match in _START.finditer(text):
         if match.start() < end:
@@ -112,7 +112,7 @@ def _repository_on(host: str, path: str) -> str | None:
 
 
 def _before_pages(pieces: list[str]) -> list[str]:
-    """The groups and the name: what stands before the first part that is a page of a repository."""
+    """Return the groups and the name: the path before the first part that is a page of a repository."""
     for index, piece in enumerate(pieces):
         if index >= 2 and piece in _PAGES_OF_A_REPOSITORY:
             return pieces[:index]
@@ -139,7 +139,7 @@ def _is_name(piece: str) -> bool:
 
 
 def _read_address(text: str, start: int) -> tuple[str, int]:
-    """An address as it was meant, and where what is written of it ends."""
+    """Return an address with line breaks repaired, and the end of its printed form."""
     head = _BROKEN_HOST.match(text, start)
     if head is None:
         piece = _PIECE.match(text, start)
@@ -158,7 +158,7 @@ def _read_address(text: str, start: int) -> tuple[str, int]:
 
 
 def _goes_on(address: str, following: str) -> bool:
-    """Whether the next word is surely the rest of an address that was broken here."""
+    """Return whether the next word certainly continues an address that was broken here."""
     parts = address.partition("://")[2].split("/") if "://" in address else address.replace(":", "/").split("/")
     bare = following.rstrip(_AFTER)
     if not bare or bare.lower() in _WORDS or not re.match(r"/?[\w.~-]", bare) or "://" in bare:

@@ -1,4 +1,4 @@
-"""Where a character of paper.md stands: its section, its page, its sentence, whether in a footnote or the reference list."""
+"""Map a character of paper.md to its section, page, sentence, footnote or reference list."""
 
 from __future__ import annotations
 
@@ -52,42 +52,42 @@ class PaperPlaces:
         self._lists = [(row["start"], row["end"]) for row in self.sections if is_list(row)]
 
     def section(self, start: int) -> dict[str, Any] | None:
-        """The section whose span holds a character."""
+        """Return the section that contains a character."""
         index = bisect_right(self._starts, start) - 1
         row = self.sections[index] if index >= 0 else None
         return row if row and start < row["end"] else None
 
     def page(self, start: int) -> int:
-        """The page of a character; 0 where the paper has no pages."""
+        """Return the page of a character; 0 if the paper has no pages."""
         index = bisect_right(self._page_starts, start) - 1
         return self._pages[index] if index >= 0 else 0
 
     def is_early(self, start: int) -> bool:
-        """Whether a character stands on the first page or in the abstract; without pages, before the second section."""
+        """Return whether a character is on the first page or in the abstract; without pages, in the first section."""
         section = self.section(start)
         if section is None or str(section["title"]).strip().casefold() in _ABSTRACTS:
             return True
         return self.page(start) <= 1 if len(set(self._pages)) > 1 else section is self.sections[0]
 
     def in_list(self, start: int) -> bool:
-        """Whether a character stands in the list of references."""
+        """Return whether a character is in the reference list."""
         return any(low <= start < high for low, high in self._lists[:8])
 
     def is_aside(self, start: int) -> bool:
-        """Whether a character is no prose: it stands in the list of references, or in a block of code."""
+        """Return whether a character is in the reference list or in a code block, and so not prose."""
         return self.in_list(start) or bisect_right(self._fences, start) % 2 == 1
 
     def footnote(self, start: int) -> str | None:
-        """The mark of the footnote in which a character stands."""
+        """Return the mark of the footnote that contains a character."""
         index = bisect_right(self._note_starts, start) - 1
         return self._notes[index][0] if index >= 0 and start < self._notes[index][1] else None
 
     def footnotes(self, page: int) -> set[str]:
-        """The marks of the footnotes of a page."""
+        """Return the marks of the footnotes of a page."""
         return self._marks.get(page, set())
 
     def page_span(self, page: int) -> tuple[int, int]:
-        """Where the text of a page begins and ends; an empty span where there is no such page."""
+        """Return the start and end of a page's text; an empty span if there is no such page."""
         index = self._page_at.get(page)
         if index is None:
             return self.body_start, self.body_start
@@ -95,7 +95,7 @@ class PaperPlaces:
         return self._page_starts[index], following
 
     def sentence(self, start: int, end: int) -> str:
-        """The sentence around a stretch of text, on one line."""
+        """Return the sentence around a span, on one line."""
         begin = self._begin(start)
         high = min(len(self.text), end + _REACH)
         finish = high
@@ -106,23 +106,23 @@ class PaperPlaces:
         return " ".join(_PAGE.sub(" ", self.text[begin:finish]).split())
 
     def before(self, start: int) -> str:
-        """The part of the sentence before a place in it, on one line."""
+        """Return the part of the sentence before a place in it, on one line."""
         return " ".join(_PAGE.sub(" ", self.text[self._begin(start) : start]).split())
 
     def after(self, end: int) -> str:
-        """The part of the sentence behind a place in it, on one line; the place may not lie in its last sign."""
+        """Return the part of the sentence after a place in it, on one line; the place must not be in its last sign."""
         whole, before = self.sentence(end, end), self.before(end)
         return whole[len(before) :].strip()
 
     def mention(self, where: str, start: int, end: int) -> Mention:
-        """One mention, with its sentence, its section and its page."""
+        """Return a mention with its sentence, section and page."""
         section = self.section(start)
         return Mention(
             where, section["id"] if section else None, self.page(start), start, shorten_text(self.sentence(start, end))
         )
 
     def _begin(self, start: int) -> int:
-        """Where the sentence begins that holds a place."""
+        """Return the start of the sentence that contains a place."""
         begin = low = max(self.body_start, start - _REACH)
         for stop in _SENTENCE_END.finditer(self.text, low, start):
             if not _SHORT.search(self.text, max(low, stop.start() - 8), stop.end()):
@@ -135,7 +135,7 @@ class PaperPlaces:
 
 
 def is_list(section: Mapping[str, Any]) -> bool:
-    """Whether a section is the list of references."""
+    """Return whether a section is the reference list."""
     words = str(section["title"]).casefold().strip(" .:#*").split()
     return (
         bool(words)

@@ -1,4 +1,4 @@
-"""How much each reference would help whoever writes the paper's code: a score, and the reason in words."""
+"""Score how much each reference would help to write the paper's code, with the reason in words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.references.find.phrases import says_builds_on
+from phases.references.find.own_code import says_builds_on
 from phases.references.find.text import shorten_text
 from phases.references.values import Entry, Mention
 
@@ -22,7 +22,7 @@ _OTHER_TITLE = re.compile(
     re.IGNORECASE,
 )
 METHOD, BUILDS, OFTEN, NEAR, LINKED = 0.25, 0.35, 0.2, 0.1, 0.1
-"""What each sign is worth at most; together they are 1."""
+"""Maximum score of each sign; together they are 1."""
 
 
 class Rank(NamedTuple):
@@ -31,7 +31,7 @@ class Rank(NamedTuple):
     score: float
     why: str
     builds: str | None
-    """The sentence in which the paper builds on it, if there is one."""
+    """The sentence that says that the paper builds on it, if there is one."""
 
 
 def ranks_of(
@@ -40,7 +40,7 @@ def ranks_of(
     outline: Mapping[str, Any],
     kinds: Mapping[str, str],
 ) -> dict[str, Rank]:
-    """The rank of each reference, by id."""
+    """Return the rank of each reference, by id."""
     methods = method_sections(outline, kinds)
     anchored = {
         row["section"]: row["label"]
@@ -52,17 +52,17 @@ def ranks_of(
 
 
 def method_sections(outline: Mapping[str, Any], kinds: Mapping[str, str]) -> dict[str, str]:
-    """The sections that say how things are done, named for a person: by kind, by title, or by what holds them."""
-    found: dict[str, str] = {}
+    """Return the sections that describe the method, with a name for people: by kind, by title, or by parent section."""
+    names: dict[str, str] = {}
     numbers: set[str] = set()
     for section in outline.get("sections", ()):
         kind, number = kinds.get(section["id"]), section["number"] or ""
         parents = {number.rsplit(".", back)[0] for back in range(1, number.count(".") + 1)} if number else set()
         by_title = _METHOD_TITLE.search(section["title"][:200]) and not _OTHER_TITLE.search(section["title"][:200])
         if kind in _METHOD_KINDS or (kind not in _OTHER_KINDS and (by_title or parents & numbers)):
-            found[section["id"]] = number or shorten_text(section["title"], 40)
+            names[section["id"]] = number or shorten_text(section["title"], 40)
             numbers |= {number} - {""}
-    return found
+    return names
 
 
 def _rank_entry(

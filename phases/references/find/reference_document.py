@@ -1,4 +1,4 @@
-"""The value of reference.txt: what a paper refers to, most promising first, by rules alone."""
+"""Build reference.txt by rules: what a paper refers to, most promising first."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ def build_reference_document(
     allow_own_code: bool,
     candidates: Callable[[Sequence[Entry]], tuple[list[Candidate], list[dict[str, Any]]]] | None = None,
 ) -> dict[str, Any]:
-    """Everything but a model's opinion: `refined_by` is None. The lookups are asked for references without a repository."""
+    """Return reference.txt without a model's opinion. Lookups are asked for references without a repository."""
     # the plan is not asked, so this runs beside planning, which takes minutes with a model (decision 98)
     entries = entries_of(outline["references"])
     citations = citations_of(entries, text, body_start, outline)
     ranks = ranks_of(entries, citations, outline, kinds)
     best_first = sorted(entries, key=lambda entry: -ranks[entry.id].score)
-    found = repositories_of(entries, citations, PaperPlaces(text, body_start, outline), outline)
+    sources = repositories_of(entries, citations, PaperPlaces(text, body_start, outline), outline)
     linked: dict[str, list[str]] = {}
-    for repository in found.values():
+    for repository in sources.values():
         for name in repository.references:
             linked.setdefault(name, []).append(repository.url)
     unlinked = [entry for entry in best_first if entry.id not in linked]
     looked_up, lookups = candidates(unlinked) if candidates and unlinked else ([], [])
-    add_candidates(found, looked_up)
+    add_candidates(sources, looked_up)
     methods = method_sections(outline, kinds)
-    repositories = [row_of(repository, ranks, methods, allow_own_code=allow_own_code) for repository in found.values()]
-    logger.info("{} references, {} of them with a repository; {} repositories", len(entries), len(linked), len(found))
+    repositories = [row_of(source, ranks, methods, allow_own_code=allow_own_code) for source in sources.values()]
+    logger.info("{} references, {} of them with a repository; {} repositories", len(entries), len(linked), len(sources))
     for row in repositories:
         logger.debug("{}: {}, fetch: {} ({})", row["url"], row["role"], row["fetch"], row["why"])
     return {
@@ -75,10 +75,10 @@ def _entry_row(entry: Entry, mentions: Sequence[Mention], rank: Rank) -> dict[st
 def _missing_notes(entries: Sequence[Entry], outline: Mapping[str, Any]) -> list[str]:
     listed = any(is_list(section) for section in outline.get("sections", ()))
     if not entries:
-        return ["the reference list could not be told apart" if listed else "the paper has no references"]
+        return ["the reference list could not be split into references" if listed else "the paper has no references"]
     notes = []
     if all(len(entry.raw) > _LONGEST_ENTRY for entry in entries):
-        notes.append("the reference list could not be told apart")
+        notes.append("the reference list could not be split into references")
     if untitled := [entry.id for entry in entries if not entry.title]:
         shown = ", ".join(untitled[:10]) + (", …" if len(untitled) > 10 else "")
         notes.append(

@@ -1,4 +1,4 @@
-"""The repositories that a paper links: where each is mentioned, what it is to the paper, how much it would help."""
+"""Collect the repositories that a paper links: their mentions, their role for the paper, their score."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from phases.references.find.links import is_discussion_page, links_in, repository_key, repository_of
-from phases.references.find.own_code import Linked, own_reason
-from phases.references.find.phrases import says_builds_on
+from phases.references.find.own_code import Linked, own_reason, says_builds_on
 from phases.references.find.places import PaperPlaces, is_list
 from phases.references.find.ranking import Rank
 from phases.references.find.text import letters_of, shorten_text
 from phases.references.values import BASIS, CITED, FOUND, MENTIONED, OWN, Candidate, Entry, Mention
 
 _BASE = {OWN: 0.9, BASIS: 0.7, CITED: 0.35, MENTIONED: 0.25, FOUND: 0.1}
-"""What a role is worth by itself; what the paper does with the repository is added."""
+"""Base score of each role."""
 _MOST_MENTIONS = 50
 _NOTE = re.compile(r"^\[\^[^\]]{1,12}\]:\s?")
 
 
 @dataclass
 class LinkedRepository:
-    """What is gathered about one repository while the paper is read."""
+    """One repository while the paper is read."""
 
     url: str
     references: list[str] = field(default_factory=list)
@@ -33,7 +32,7 @@ class LinkedRepository:
     own: str | None = None
     candidate: Candidate | None = None
     files: bool = False
-    """Whether an address leads to its files, and not to a discussion alone."""
+    """True if an address leads to its files, and not only to a discussion."""
 
 
 def repositories_of(
@@ -42,7 +41,7 @@ def repositories_of(
     places: PaperPlaces,
     outline: Mapping[str, Any],
 ) -> dict[str, LinkedRepository]:
-    """All repositories that the paper links, by their key: in references, text, footnotes, links without visible address."""
+    """Return all repositories that the paper links, by key: from references, text, footnotes and hidden links."""
     found: dict[str, LinkedRepository] = {}
     cited, beside = Cited(citations), []
     for url, start in written_addresses(places, outline):
@@ -64,7 +63,7 @@ def repositories_of(
 
 
 def add_candidates(found: dict[str, LinkedRepository], candidates: Sequence[Candidate]) -> None:
-    """Adds what lookups said."""
+    """Add the results of lookups."""
     for candidate in candidates:
         repository = _repository_for(found, candidate.url)
         if repository is None:
@@ -80,7 +79,7 @@ def add_candidates(found: dict[str, LinkedRepository], candidates: Sequence[Cand
 def row_of(
     repository: LinkedRepository, ranks: Mapping[str, Rank], methods: Mapping[str, str], *, allow_own_code: bool
 ) -> dict[str, Any]:
-    """The row of reference.txt."""
+    """Return the row of reference.txt for a repository."""
     role, reason = _role_of(repository, ranks)
     best = max((ranks[name].score for name in repository.references if name in ranks), default=0.0)
     in_method = any(mention.section in methods for mention in repository.mentions)
@@ -92,7 +91,7 @@ def row_of(
         score, reason = 0.05, f"{reason}; not fetched: what is linked is a discussion in it"
     left_out = role == OWN and not allow_own_code
     if left_out:
-        reason += "; left out, as the task is to write this code anew (--allow-own-code fetches it)"
+        reason += "; left out, because the task is to write this code (--allow-own-code fetches it)"
     return {
         "url": repository.url,
         "role": role,
@@ -124,7 +123,7 @@ def _role_of(repository: LinkedRepository, ranks: Mapping[str, Rank]) -> tuple[s
 def _add_written(
     found: dict[str, LinkedRepository], url: str, start: int, places: PaperPlaces, outline: Mapping[str, Any]
 ) -> int:
-    """Takes in a written address; where in the prose it is spoken of, be it by a footnote's mark, or 0."""
+    """Add a printed address; return its place in the prose, that of a footnote's mark for a footnote, or 0."""
     repository = _repository_for(found, url)
     if repository is None:
         return 0
@@ -157,7 +156,8 @@ def _add_annotation(
 ) -> None:
     url = repository_of(row["url"])
     if url is None or (
-        repository_key(url) in found and any(one.page == row["page"] for one in found[repository_key(url)].mentions)
+        repository_key(url) in found
+        and any(mention.page == row["page"] for mention in found[repository_key(url)].mentions)
     ):
         return
     if spelled.get(letters_of(url), repository_key(url)) != repository_key(url):
@@ -181,7 +181,7 @@ def _add_reference(found: dict[str, LinkedRepository], url: str, entry: Entry, p
     if entry.id not in repository.references:
         repository.references.append(entry.id)
     if not any(mention.where == "reference" for mention in repository.mentions):
-        section = next((row for row in places.sections if is_list(row)), None)
+        section = next((candidate for candidate in places.sections if is_list(candidate)), None)
         page = section["page"] if section else 0
         repository.mentions.append(
             Mention("reference", section["id"] if section else None, page, 0, shorten_text(entry.raw))
@@ -219,18 +219,18 @@ def written_addresses(places: PaperPlaces, outline: Mapping[str, Any]) -> Iterat
 
 
 def _links_by_page(outline: Mapping[str, Any]) -> dict[int, _PageLinks]:
-    """The addresses that the reader knows of each page, whole as a click would open them."""
-    found: dict[int, _PageLinks] = {}
+    """Return the link targets that the reader knows of each page."""
+    pages: dict[int, _PageLinks] = {}
     for row in outline.get("links", ())[:MOST]:
         if repository := repository_of(row["url"]):
-            page = found.setdefault(row["page"], _PageLinks({}, {}))
+            page = pages.setdefault(row["page"], _PageLinks({}, {}))
             page.by_key.setdefault(repository_key(repository), row["url"])
             page.by_letters.setdefault(letters_of(repository.removeprefix("https://")), row["url"])
-    return found
+    return pages
 
 
 def _complete_link(url: str, printed: str, links: _PageLinks) -> str | None:
-    """The link that the page prints here, though its text lost signs of it: opt for pinns is opt_for_pinns."""
+    """Return the page's link that a printed address stands for if the text lost signs of it: opt for pinns is opt_for_pinns."""
     short = repository_of(url) or ""
     least = len(letters_of(short.removeprefix("https://")))
     bare = letters_of(printed).removeprefix("https").removeprefix("http").removeprefix("www")
@@ -251,12 +251,12 @@ _OF_CODE = re.compile(r"\b(?:code|implement|release|available|repositor|software
 _REACH = 10_000
 """Characters around a footnote in which its mark is looked for."""
 _NEAR = 160
-"""Characters between a citation and what it is said to be about."""
+"""Maximum number of characters between a citation and the address that it belongs to."""
 _MOST = 8
 
 
 class NoteCarrier(NamedTuple):
-    """The sentence that carries a footnote's mark, and where the mark stands; nothing where none is found."""
+    """The sentence with a footnote's mark, and the mark's place; empty if there is none."""
 
     sentence: str = ""
     start: int = 0
@@ -274,7 +274,7 @@ class Cited:
         )
 
     def before(self, at: int, places: PaperPlaces) -> str | None:
-        """The reference that is cited last before a place, in the same sentence and near to it."""
+        """Return the last reference cited before a place, in the same sentence and close to it."""
         index = bisect_left(self._places, (at, "")) - 1
         if index < 0:
             return None
@@ -297,7 +297,7 @@ def find_carrier(places: PaperPlaces, mark: str, note: int) -> NoteCarrier:
             for match in islice(pattern.finditer(places.text, max(low, note - _REACH), min(high, note + _REACH)), _MOST)
             if places.footnote(match.start()) is None
         ]
-        if of_code := [one for one in carrying if _OF_CODE.search(one.sentence)]:
+        if of_code := [carrier for carrier in carrying if _OF_CODE.search(carrier.sentence)]:
             return of_code[0]
         if carrying and low <= note < high:
             return carrying[0]

@@ -1,1 +1,1 @@
-"""What is in the fetched repositories, as one document each, with the cache that is searched. Incremental by content."""
+"""Index the fetched repositories: one document each, and a cache for searching. Incremental by content."""

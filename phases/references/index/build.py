@@ -1,53 +1,54 @@
-"""Indexing: what is in the fetched repositories goes into one document each, and into the cache that is searched.
+"""Index the fetched repositories: write one document each, and keep the cache that is searched.
 
-A file is parsed when the cache does not know its content. Files go through one by one and the cache is written every few
-hundred of them, so a run that is killed goes on where it stopped, and memory does not grow with the repository. A document is
-written from the cache, row by row. A repository whose manifest and document are as they were is not looked at again.
+A file is parsed when the cache does not know its content. The cache is written every few hundred files, so a killed run
+continues where it stopped, and memory does not grow with the repository. A document is written from the cache, row by row.
+A repository whose manifest and document have not changed is skipped. A search whose cache is lost parses the code again.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from phases.references.index.cache import Cache, CacheUnusable, FileRow
-from phases.references.index.cache_file import cache_path, remove_file, with_cache
+from phases.references.index.cache import (
+    Cache,
+    CacheUnusable,
+    FileRow,
+    cache_path,
+    open_readable,
+    remove_file,
+    with_cache,
+)
 from phases.references.index.documents import (
     CheckRow,
     DocumentWriter,
     Summary,
     digest_of,
-    digests_in,
     document_path,
     file_version,
-    head_of,
     index_version,
     row_of,
-    summary_of,
 )
-from phases.references.index.import_resolver import ImportResolver
-from phases.references.index.rebuild_cache import restore_repository
 from phases.references.index.sources import FetchedRepository, SourceFile, invalid_name
-from phases.references.parse.ipc import GIVEN_UP
 from phases.references.parse.model import Parsed
 from phases.references.parse.worker_queue import batch_by_size, parse_files
-from pipeline.base.errors import FormatError, PhaseError
+from pipeline.base.errors import FormatError, PhaseError, PipelineError, StorageError
 from pipeline.base.files import make_directory, sha256
 from pipeline.base.logs import logger
 from pipeline.base.workers import UNCONFINED, WorkerStart
 
+T = TypeVar("T")
 _LEFT_OVER = re.compile(r".*\.(\d+)\.tmp(?:-journal)?")
-"""What is written beside its name carries the number of the process that writes it."""
+"""A temporary file, with the id of the process that writes it."""
 BATCH, _LARGE_BATCH = 500, 24 * 1024 * 1024
-"""Files between two writes to the cache, and characters of their words: few large writes take half the time of many small ones,
-and a run that is killed has so much to parse again."""
+"""Files, and characters of their words, between two writes to the cache. A killed run parses so many again."""
 
 
 class RepositoryIndex(NamedTuple):
-    """What indexing says of one repository; sha256 and bytes are of its document."""
+    """Index of one repository; sha256 and bytes are those of its document."""
 
     name: str
     path: str
@@ -82,9 +83,9 @@ def index_repositories(
     start: WorkerStart = UNCONFINED,
     cache_directory: str = "",
 ) -> list[RepositoryIndex]:
-    """Brings `into`/<name>.json of every row of code_base.json up to date, and the cache with them.
+    """Update `into`/<name>.json for every row of code_base.json, and the cache.
 
-    `check_row` says what is wrong with a row of `files`; `in_place` is called before anything is written or removed.
+    `check_row` returns what is wrong with a row of `files`; `in_place` is called before anything is written or removed.
     """
     names = [str(row["name"]) for row in repositories]
     if (bad := invalid_name(names)) is not None:
@@ -93,16 +94,72 @@ def index_repositories(
     make_directory(into)  # refuses a link: nothing is written or removed through one
     _remove_stale(into, names)
     work = _IndexJob(code_base, into, check_row, tell, in_place, index_version(), start)
-    with cache_path(cache_directory, into, tell) as path:
-        return with_cache(path, lambda cache: _index_each(work, names, cache))
+    return with_cache(cache_path(cache_directory, into, tell), lambda cache: _index_each(work, names, cache))
+
+
+def with_cache_for_reading(
+    into: str, code_base: str, use: Callable[[Cache], T], cache_directory: str = "", start: WorkerStart = UNCONFINED
+) -> T:
+    """Return `use(cache)` for the repositories that have a document in `into`; parse them again if the cache is unusable.
+
+    Raises StorageError, also while another process writes to the cache.
+    """
+    path, is_damaged = cache_path(cache_directory, into), False
+    try:
+        with open_readable(path) as cache:
+            if _is_current(cache, code_base):
+                return use(cache)
+        logger.debug("{} is a cache of other code", path)
+    except CacheUnusable as error:
+        logger.debug("the code is parsed again: {}", error)
+        is_damaged = True
+    work = _IndexJob(code_base, into, lambda record: None, lambda text: None, lambda: None, index_version(), start)
+    with_cache(path, lambda cache: _fill_cache(work, cache), afresh=is_damaged)
+    try:
+        with open_readable(path) as cache:
+            return use(cache)
+    except CacheUnusable as error:
+        raise StorageError(f"{error}, also in a new cache; check the disk, then delete the file") from error
+
+
+def _is_current(cache: Cache, code_base: str) -> bool:
+    """Return whether the cache was made from the code that is there; another task may have been at this place."""
+    for name in cache.repositories():
+        summary, folder = cache.summary(name), FetchedRepository(code_base, name)
+        try:
+            if summary and summary.get("manifest") != sha256(folder.manifest()[0]):
+                return False
+        except PipelineError:
+            return False
+    return True
+
+
+def _fill_cache(work: _IndexJob, cache: Cache) -> None:
+    names = [entry.removesuffix(".json") for entry in os.listdir(work.into) if entry.endswith(".json")]
+    whole = []
+    for name in sorted(names):
+        folder = FetchedRepository(work.code_base, name)
+        try:
+            data, manifest = folder.manifest() if invalid_name([name]) is None else (b"", {"files": []})
+        except PipelineError:
+            continue  # who asks for this repository learns that its index is gone
+        _parse_changed(work, folder, [folder.source(row) for row in manifest["files"]], cache)
+        if cache.summary(name).get("manifest") != sha256(data):
+            cache.keep_summary(name, {"manifest": sha256(data)})
+        whole.append(name)
+    _forget_others(whole, cache)
+
+
+def _forget_others(names: Sequence[str], cache: Cache) -> None:
+    for gone in set(cache.repositories()) - set(names):
+        cache.keep_summary(gone, {})
+        with cache.writing():
+            cache.remove(gone, list(cache.files(gone)))
 
 
 def _index_each(work: _IndexJob, names: Sequence[str], cache: Cache) -> list[RepositoryIndex]:
     indexes = [_index_repository(work, name, cache) for name in names]
-    for gone in set(cache.repositories()) - set(names):
-        cache.keep_summary(gone, None)
-        with cache.writing():
-            cache.remove(gone, list(cache.files(gone)))
+    _forget_others(names, cache)
     return indexes
 
 
@@ -110,105 +167,57 @@ def _index_repository(work: _IndexJob, name: str, cache: Cache) -> RepositoryInd
     folder = FetchedRepository(work.code_base, name)
     data, manifest = folder.manifest()
     digest = sha256(data)
-    summary, parsed = _current_summary(work, folder, (digest, len(manifest["files"])), cache), 0
+    summary, parsed = _current_summary(work, name, digest, cache), 0
     if summary is None:
-        cache.keep_summary(name, None)
+        cache.keep_summary(name, {})
         sources = [folder.source(row) for row in manifest["files"]]
-        parsed = _parse_changed(work, folder, [one for one in sources if not one.why], cache)
+        parsed = _parse_changed(work, folder, sources, cache)
         work.in_place()
         summary = _write_document(work, folder, digest, sources, cache)
         logger.info("{}: {} files, {} symbols; parsed {}", name, summary.files, summary.symbols, parsed)
         logger.debug("{}: languages {}, left out {}", name, summary.languages, summary.left_out)
         work.tell(f"{name}: {summary.files} files, {summary.symbols} symbols; parsed {parsed}")
     cache.keep_summary(name, summary.as_row())
-    return RepositoryIndex(
-        name=name, path=f"{os.path.basename(work.into)}/{name}.json", parsed=parsed, **summary.as_row()
-    )
+    counted = {key: value for key, value in summary.as_row().items() if key in RepositoryIndex._fields}
+    return RepositoryIndex(name=name, path=f"{os.path.basename(work.into)}/{name}.json", parsed=parsed, **counted)
 
 
-def _current_summary(
-    work: _IndexJob, folder: FetchedRepository, manifest: tuple[str, int], cache: Cache
-) -> Summary | None:
-    """The summary of a document that needs no work: made of this manifest, by this version, and as it was written.
-
-    `manifest`: its digest, and how many files it lists.
-    """
+def _current_summary(work: _IndexJob, name: str, manifest: str, cache: Cache) -> Summary | None:
+    """Return the summary of a document that needs no work: of this manifest, by this version, and as it was written."""
     # a redo of planning must not parse anything again (decision 102)
-    path, (digest, files) = document_path(work.into, folder.name), manifest
-    if head_of(path) != (digest, work.made_by):
+    stored = cache.summary(name)
+    if stored.get("manifest") != manifest or stored.get("made_by") != work.made_by:
         return None
+    summary = Summary(**stored)
     try:
-        if (row := cache.summary(folder.name)) is not None:
-            summary = summary_of(row)
-            if digest_of(path) != (summary.sha256, summary.bytes):
-                return None
-        elif cache.files(folder.name):
-            return None  # it was being written when something ended the run
-        else:
-            summary = restore_repository(folder, path, work.check_row, cache, digests_in(work.into))
+        if digest_of(document_path(work.into, name)) != (summary.sha256, summary.bytes):
+            return None
     except FormatError:
         return None
-    given_up = any(by != work.made_by for _, _, by in cache.files(folder.name).values())
-    return summary if summary.files + sum(summary.left_out.values()) == files and not given_up else None
+    given_up = any(by != work.made_by for _, _, by in cache.files(name).values())
+    return None if given_up else summary
 
 
 def _parse_changed(work: _IndexJob, folder: FetchedRepository, sources: Sequence[SourceFile], cache: Cache) -> int:
-    """Brings the rows of a repository's files up to date. Returns how many were parsed for that."""
+    """Bring the rows of a repository's files up to date. Return how many files were parsed."""
     have = cache.files(folder.name)
+    indexed = [source for source in sources if not source.why]
     # `made_by` is compared too: another version of a grammar finds other symbols in the same bytes
-    waiting = [one for one in sources if have.get(one.path) != (one.sha256, one.language, work.made_by)]
-    given_up: set[tuple[str, str]] = set()
-    count = 0
-    while waiting:
-        lost = _copy_known(work, folder, waiting, given_up, cache)
-        first = {(one.sha256, one.language): one for one in reversed(lost)}
-        files = ((one, one.language, folder.read(one.path, one.sha256) or b"") for one in first.values())
-        with closing(parse_files(files, expected=len(first), start=work.start)) as parsed_files:
-            for batch in _batch_files(parsed_files):
-                given_up |= {(one.sha256, one.language) for one, parsed in batch if file_version("", parsed)}
-                for one, parsed in batch:
-                    if parsed.fault:
-                        logger.debug("{} in {}: {}", one.path, folder.name, parsed.fault)
-                _store_batch(work, folder, batch, cache)
-        count += len(first)
-        waiting = [one for one in lost if first[one.sha256, one.language] is not one]  # twins, to be copied
+    waiting = [source for source in indexed if have.get(source.path) != (source.sha256, source.language, work.made_by)]
+    files = ((source, source.language, folder.read(source.path, source.sha256) or b"") for source in waiting)
+    with closing(parse_files(files, start=work.start)) as parsed_files:
+        for batch in _batch_files(parsed_files):
+            for source, parsed in batch:
+                if parsed.fault:
+                    logger.debug("{} in {}: {}", source.path, folder.name, parsed.fault)
+            _store_batch(work, folder, batch, cache)
     with cache.writing():
-        cache.remove(folder.name, set(have) - {one.path for one in sources})
-    return count
-
-
-def _copy_known(
-    work: _IndexJob,
-    folder: FetchedRepository,
-    waiting: Sequence[SourceFile],
-    given_up: Collection[tuple[str, str]],
-    cache: Cache,
-) -> list[SourceFile]:
-    """Takes from the cache what it knows of the same content. Returns the files that it does not know.
-
-    Before any is parsed: what is parsed takes the place of rows that are copied here, as where a file was renamed.
-    Among those `given_up` in this run a twin is not tried again.
-    """
-    lost = []
-
-    def known() -> Iterator[tuple[SourceFile, Parsed]]:
-        for one in waiting:
-            by = file_version(work.made_by, _GIVEN_UP) if (one.sha256, one.language) in given_up else work.made_by
-            if (parsed := cache.known(one.sha256, one.language, by)) is not None:
-                yield one, parsed
-            else:
-                lost.append(one)
-
-    for batch in _batch_files(known()):
-        _store_batch(work, folder, batch, cache)
-    return lost
-
-
-_GIVEN_UP = Parsed(0, fault=GIVEN_UP)
+        cache.remove(folder.name, set(have) - {source.path for source in indexed})
+    return len(waiting)
 
 
 def _batch_files(files: Iterable[tuple[SourceFile, Parsed]]) -> Iterator[list[tuple[SourceFile, Parsed]]]:
-    return batch_by_size(files, lambda one: _count_characters(one[1]), BATCH, _LARGE_BATCH)
+    return batch_by_size(files, lambda pair: _count_characters(pair[1]), BATCH, _LARGE_BATCH)
 
 
 def _count_characters(parsed: Parsed) -> int:
@@ -223,36 +232,33 @@ def _store_batch(
 ) -> None:
     work.in_place()
     with cache.writing():
-        for one, parsed in batch:
-            row = FileRow(one.path, one.sha256, one.language)
+        for source, parsed in batch:
+            row = FileRow(source.path, source.sha256, source.language)
             cache.replace(folder.name, row, file_version(work.made_by, parsed), parsed)
 
 
 def _write_document(
     work: _IndexJob, folder: FetchedRepository, digest: str, sources: Sequence[SourceFile], cache: Cache
 ) -> Summary:
-    kept = [one for one in sources if not one.why]
-    resolver = ImportResolver([one.path for one in kept], folder.go_modules(kept))
     with DocumentWriter(work.into, (folder.name, digest, work.made_by), work.check_row) as writer:
-        for one in sources:
-            if one.why:
-                writer.leave_out(one.path, one.why)
+        for source in sources:
+            if source.why:
+                writer.leave_out(source.path, source.why)
             else:
-                parsed = cache.parsed(folder.name, one.path)
+                parsed = cache.parsed(folder.name, source.path)
                 if parsed is None:
-                    raise CacheUnusable(f"the cache lost what was parsed of {one.path} in {folder.name}")
-                writer.add(row_of(one, parsed, resolver))
+                    raise CacheUnusable(f"the cache lost what was parsed of {source.path} in {folder.name}")
+                writer.add(row_of(source, parsed))
         return writer.finish()
 
 
 def _remove_stale(into: str, names: Sequence[str]) -> None:
-    """Removes documents of repositories that are gone, and what killed processes left; index.json is the phase's own."""
+    """Remove documents of repositories that are gone, and temporary files of killed processes."""
     keep = {f"{name}.json" for name in names} | {"index.json"}
     for entry in os.listdir(into):
         left = _LEFT_OVER.fullmatch(entry)
         gone = entry.endswith(".json") and entry not in keep and not entry.startswith(".")
-        # Where the cache lay before it had a place that no task can write: nothing of it is believed.
-        if gone or entry.startswith("cache.sqlite3") or (left and not _is_running(int(left[1]))):
+        if gone or (left and not _is_running(int(left[1]))):
             remove_file(os.path.join(into, entry))
 
 

@@ -1,31 +1,39 @@
-"""The search structures on the disk: an SQLite file that may be deleted at any time and is made anew.
+"""Store parsed files and search structures in an SQLite file that may be deleted at any time.
 
-Each file of a repository has a row, with what was parsed from its content and the pieces that a search finds. A file is
-replaced as a whole within a transaction, so a kill leaves each file as it was or as it is, and the digest in its row says which.
-What is damaged is thrown away: nothing stands here that cannot be had again.
+It is in the user's cache directory, never in a task: a task may come from elsewhere, and SQLite is not made for hostile files. A
+file of a repository is replaced within one transaction, so a kill leaves it old or new; a damaged cache is thrown away.
 """
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import json
+import os
 import sqlite3
+import tempfile
+import time
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from typing import Any, NamedTuple, TypeVar
 
-from phases.references.parse.model import VERSION, Import, Parsed, Piece, Symbol
+from phases.references.parse.model import VERSION, Parsed, Piece, Symbol
 from phases.references.parse.terms import fold_name, words_of
+from pipeline.base.errors import StorageError
+from pipeline.base.files import storage_error
+from pipeline.base.lease import lock_descriptor
+from pipeline.base.logs import logger
+from pipeline.base.safe_tree import open_regular
 
-STAMP = VERSION * 1000 + 2
-"""Of the tables and of what stands in them; the last three digits are for the tables."""
+STAMP = VERSION * 1000 + 4
+"""Version of the tables and their content; the last three digits are those of the tables."""
 TABLES = """
 CREATE TABLE repositories (name TEXT PRIMARY KEY, row TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE files (
     id INTEGER PRIMARY KEY, repository TEXT NOT NULL, path TEXT NOT NULL, sha256 TEXT NOT NULL, language TEXT NOT NULL,
     made_by TEXT NOT NULL, parsed BLOB NOT NULL, UNIQUE (repository, path)
 );
-CREATE INDEX by_content ON files (sha256, language);
 CREATE TABLE symbols (id INTEGER PRIMARY KEY, name TEXT NOT NULL, folded TEXT NOT NULL, parent TEXT NOT NULL,
     kind TEXT NOT NULL, line INTEGER NOT NULL, end INTEGER NOT NULL, signature TEXT NOT NULL,
     file INTEGER AS (id >> 20) VIRTUAL);
@@ -38,20 +46,21 @@ CREATE VIRTUAL TABLE words USING fts5 (names, doc, body, path, content='', token
 INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
 CREATE VIRTUAL TABLE counts USING fts5vocab (words, row);
 """
-"""The words of pieces stand packed in `texts`, some pieces of a file to a row, and are indexed without a second copy: piece 5 of
-row 7 has the number 7 * CHUNK + 5 in `words`. They are letters and digits already, so the plainest tokeniser serves. Words are
-gathered in so much memory before they are written: many small writes are many merges."""
+"""Words of pieces are packed in `texts`, some pieces of a file per row, and indexed without a second copy: piece 5 of row 7 is
+number 7 * CHUNK + 5 in `words`. They are letters and digits already, so the plainest tokeniser serves. `hashsize` is the
+memory for words before a write: many small writes are many merges.
+"""
 _MOST_SYMBOLS = 1 << 20
-"""Of one file: a symbol's number is its file's times this, and so needs no index to be found by its file."""
+"""Limit for one file; a symbol's id is its file's id times this, so no index is needed to find it by its file."""
 _REMEMBERED = 64
 CHUNK = 64
 """Pieces that are packed together at most."""
 _LARGE_CHUNK = 64 * 1024
-"""Characters after which a chunk ends, so that little is unpacked for one hit in a large file."""
+"""Characters after which a chunk ends, so that one hit in a large file unpacks little."""
 
 
 class CacheUnusable(Exception):
-    """The cache is not there, damaged, or of other documents: it is to be made anew."""
+    """The cache is missing, damaged, or belongs to other code."""
 
 
 class Chunk(NamedTuple):
@@ -76,13 +85,13 @@ class Cache:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
         self._chunks: dict[int, Chunk] = {}
-        """Some that were unpacked last; several hits are often of one."""
+        """Recently unpacked chunks; several hits are often in the same one."""
         self._more = 0
         """Pieces that came in this transaction, less those that went."""
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """One transaction: all or nothing."""
+        """Write within one transaction: all or nothing."""
         self._db.execute("BEGIN IMMEDIATE")
         self._more = 0
         try:
@@ -94,16 +103,16 @@ class Cache:
             if self._db.in_transaction:  # something ended it in the middle
                 self._db.execute("ROLLBACK")
 
-    def summary(self, repository: str) -> dict[str, Any] | None:
-        """What was kept of a repository when it was last indexed, as JSON gives it; None where nothing was."""
+    def summary(self, repository: str) -> dict[str, Any]:
+        """Return what `keep_summary` was given for a repository; empty if there is none."""
         row = self._first("SELECT row FROM repositories WHERE name = ?", (repository,))
-        return _parse_object(row[0]) if row else None
+        return _parse_object(row[0]) if row else {}
 
-    def keep_summary(self, repository: str, row: dict[str, Any] | None) -> None:
-        """None: it is no longer whole."""
+    def keep_summary(self, repository: str, row: dict[str, Any]) -> None:
+        """Store a summary of a repository whose files are all here. An empty one says that they are not."""
         with self.writing():
             self._db.execute("DELETE FROM repositories WHERE name = ?", (repository,))
-            if row is not None:
+            if row:
                 self._db.execute("INSERT INTO repositories VALUES (?, ?)", (repository, json.dumps(row)))
 
     def files(self, repository: str) -> dict[str, tuple[str, str, str]]:
@@ -112,25 +121,15 @@ class Cache:
         return {path: (digest, language, made) for path, digest, language, made in self.rows(query, (repository,))}
 
     def parsed(self, repository: str, path: str) -> Parsed | None:
-        """Symbols, imports, lines and fault of a file that is there, without its pieces."""
+        """Symbols, lines and fault of a file that is there, without its pieces."""
         query = "SELECT parsed FROM files WHERE repository = ? AND path = ?"
         row = self._first(query, (repository, path))
         return unpack_parsed(row[0]) if row else None
 
-    def known(self, sha256: str, language: str, made_by: str) -> Parsed | None:
-        """The same content, wherever it stands, with its pieces."""
-        query = "SELECT id, parsed FROM files WHERE sha256 = ? AND language = ? AND made_by = ? LIMIT 1"
-        row = self._first(query, (sha256, language, made_by))
-        if not row:
-            return None
-        chunks = self.rows("SELECT data FROM texts WHERE file = ? ORDER BY id", (row[0],))
-        pieces = tuple(piece for (data,) in chunks for piece in unpack_chunk(data).pieces)
-        return unpack_parsed(row[1])._replace(pieces=pieces)
-
     def replace(self, repository: str, row: FileRow, made_by: str, parsed: Parsed) -> None:
-        """Puts a file in the place of what stood at its path. Within writing()."""
+        """Store a file in place of its earlier version. Only within writing()."""
         self.remove(repository, (row.path,))
-        packed = [parsed.lines, parsed.symbols, parsed.imports, parsed.fault]  # its pieces stand apart
+        packed = [parsed.lines, parsed.symbols, parsed.fault]  # its pieces stand apart
         values = (repository, row.path, row.sha256, row.language, made_by, _pack_json(packed))
         insert = "INSERT INTO files (repository, path, sha256, language, made_by, parsed) VALUES (?, ?, ?, ?, ?, ?)"
         number = self._db.execute(insert, values).lastrowid or 0
@@ -138,8 +137,10 @@ class Cache:
         self._db.executemany(
             "INSERT INTO symbols VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                (at, one.name, fold_name(one.name), one.parent, one.kind, one.line, one.end, one.signature)
-                for at, one in enumerate(parsed.symbols[:_MOST_SYMBOLS], first)
+                (at, name, fold_name(name), parent, kind, line, end, signature)
+                for at, (name, kind, line, end, parent, signature, _) in enumerate(
+                    parsed.symbols[:_MOST_SYMBOLS], first
+                )
             ),
         )
         self._add_pieces(number, " ".join(words_of(row.path)), parsed.pieces)
@@ -153,7 +154,7 @@ class Cache:
         self._more += len(rows)
 
     def remove(self, repository: str, paths: Iterable[str]) -> None:
-        """Takes files out. Within writing()."""
+        """Remove files. Only within writing()."""
         for path in paths:
             query = "SELECT id FROM files WHERE repository = ? AND path = ?"
             found = self._first(query, (repository, path))
@@ -174,15 +175,15 @@ class Cache:
         self._db.execute("DELETE FROM files WHERE id = ?", (file,))
 
     def repositories(self) -> list[str]:
-        """The names of all that have a file here."""
+        """Return the names of all repositories with a file here."""
         return [name for (name,) in self.rows("SELECT DISTINCT repository FROM files ORDER BY repository")]
 
     def count_of_pieces(self) -> int:
-        """How many pieces there are, of all repositories."""
+        """Return the number of pieces of all repositories."""
         return int(self._there("SELECT pieces FROM totals")[0])
 
     def pieces_with(self, word: str) -> int:
-        """How many pieces hold a word."""
+        """Return the number of pieces that contain a word."""
         found = self._first("SELECT doc FROM counts WHERE term = ?", (word,))
         return int(found[0]) if found else 0
 
@@ -199,7 +200,7 @@ class Cache:
         return str(digest), str(language)
 
     def defining(self, folded: str, repository: str) -> list[tuple[int, str, str, int]]:
-        """Functions and types of this name, spelled as may be: file, parent, name and line."""
+        """Return functions and types with this folded name: file, parent, name and line."""
         return self.rows(
             "SELECT f.id, s.parent, s.name, s.line FROM symbols AS s JOIN files AS f ON f.id = s.file"
             " WHERE s.folded = ? AND f.repository = ? AND s.kind NOT IN ('variable', 'field', 'constant', 'module')"
@@ -213,16 +214,16 @@ class Cache:
         return str(path), str(language)
 
     def piece(self, number: int) -> Piece:
-        """A piece, with its words."""
+        """Return a piece, with its words."""
         try:
             return self._chunk(number).pieces[number % CHUNK]
         except IndexError as error:
-            raise CacheUnusable("a row of the cache is damaged: fewer pieces stand in it than are indexed") from error
+            raise CacheUnusable("a row of the cache is damaged: it has fewer pieces than the index") from error
 
     def words_in(self, piece: int) -> set[str]:
-        """All words of a piece and of its path."""
-        found = self.piece(piece)
-        return {word for column in (*found[4:], self._chunk(piece).path) for word in column.split()}
+        """Return all words of a piece and of its path."""
+        words = self.piece(piece)
+        return {word for column in (*words[4:], self._chunk(piece).path) for word in column.split()}
 
     def _chunk(self, piece: int) -> Chunk:
         number = piece // CHUNK
@@ -234,15 +235,14 @@ class Cache:
         return self._chunks[number]
 
     def rows(self, query: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:
-        """What a query finds."""
+        """Return all rows of a query."""
         return self._db.execute(query, tuple(values)).fetchall()
 
     def _first(self, query: str, values: Sequence[object] = ()) -> Any:
-        """The first row that a query finds, or None."""
         return self._db.execute(query, values).fetchone()
 
     def _there(self, query: str, *values: object) -> tuple[Any, ...]:
-        """A row that must be there, for another one names it."""
+        """Return a row that another row refers to. Raises CacheUnusable."""
         found: tuple[Any, ...] | None = self._first(query, values)
         if found is None:
             raise CacheUnusable("a row of the cache is damaged: it names another one, and that is not there")
@@ -250,17 +250,16 @@ class Cache:
 
 
 def unpack_parsed(data: bytes) -> Parsed:
-    """What a row of `files` says was parsed, without pieces. Raises CacheUnusable."""
+    """Unpack a parsed file, without its pieces. Raises CacheUnusable."""
     try:
-        lines, symbols, imports, fault = json.loads(zlib.decompress(data))
-        rows = (Import(module, tuple(names), line) for module, names, line in imports)
-        return Parsed(lines, tuple(Symbol(*row) for row in symbols), tuple(rows), (), fault)
+        lines, symbols, fault = json.loads(zlib.decompress(data))
+        return Parsed(lines, tuple(Symbol(*row) for row in symbols), (), fault)
     except (zlib.error, ValueError, TypeError) as error:
         raise CacheUnusable(f"a row of the cache is damaged: {error}") from error
 
 
 def chunks_of(path: str, pieces: Sequence[Piece]) -> Iterator[tuple[bytes, Sequence[Piece]]]:
-    """Pieces in chunks, each packed and as it is."""
+    """Yield pieces in chunks, each packed and unpacked."""
     start = size = 0
     for at, piece in enumerate(pieces):
         if at - start >= CHUNK or size >= _LARGE_CHUNK:
@@ -272,7 +271,7 @@ def chunks_of(path: str, pieces: Sequence[Piece]) -> Iterator[tuple[bytes, Seque
 
 
 def unpack_chunk(data: bytes) -> Chunk:
-    """What was packed. Raises CacheUnusable."""
+    """Unpack a chunk of pieces. Raises CacheUnusable."""
     try:
         path, rows = json.loads(zlib.decompress(data))
         return Chunk(path, tuple(Piece(*row) for row in rows))
@@ -290,5 +289,160 @@ def _parse_object(text: str) -> dict[str, Any]:
     except ValueError as error:
         raise CacheUnusable(f"a row of the cache is damaged: {error}") from error
     if not isinstance(value, dict):
-        raise CacheUnusable("a row of the cache is damaged: it is no object")
+        raise CacheUnusable("a row of the cache is damaged: it is not an object")
     return value
+
+
+T = TypeVar("T")
+WAIT = 60.0
+"""Seconds to wait for another process that writes."""
+_KEEP_DAYS = 60
+"""Days without use after which a cache is removed."""
+_PAGE = 16384
+"""Page size in bytes; words are read and merged in runs, which takes half the time that 4,096 would."""
+_MACHINES_FAULT = (
+    *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED),
+    *(sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY),
+)
+
+
+_TEMPORARY: dict[str, tempfile.TemporaryDirectory[str]] = {}
+"""Temporary directories in place of a cache directory; Python removes them when the process ends."""
+
+
+def cache_path(cache_directory: str, into: str, tell: Callable[[str], None] = lambda text: None) -> str:
+    """Return where the cache of the index directory `into` is: in the user's cache directory (decision 147).
+
+    Its name is derived from the place of `into` and the version. If nothing can be written there, or no directory is given,
+    it is a temporary file of this process, and `tell` gets a message.
+    """
+    key = hashlib.sha256(f"{STAMP} ".encode() + os.fsencode(os.path.realpath(into))).hexdigest()[:32]
+    path = os.path.join(cache_directory, "indexes", f"{key}.sqlite3")
+    why = _why_not_writable(os.path.dirname(path)) if cache_directory else "no directory is given"
+    if why is None:
+        return path
+    logger.debug("the cache of {} is temporary: {}", into, why)
+    if cache_directory:
+        tell(f"cannot write to {cache_directory} ({why}): each command parses the fetched code again")
+    try:
+        if key not in _TEMPORARY or not os.path.isdir(_TEMPORARY[key].name):
+            _TEMPORARY[key] = tempfile.TemporaryDirectory()
+    except OSError as error:
+        raise storage_error("make an index in place of", path, error) from error
+    return os.path.join(_TEMPORARY[key].name, "index.sqlite3")
+
+
+def _why_not_writable(directory: str) -> str | None:
+    try:
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            return None
+    except OSError as error:
+        return error.strerror or str(error)
+
+
+def with_cache(path: str, use: Callable[[Cache], T], *, afresh: bool = False) -> T:
+    """Return `use(cache)`, with no other process writing to the cache. A damaged cache is replaced by an empty one.
+
+    `afresh`: so is one that looks whole. Raises StorageError.
+    """
+    with lock_file(path) as mine:
+        if not mine:
+            raise StorageError(f"another process writes to {path}; try again when it has finished")
+        _remove_unused(os.path.dirname(path))
+        if afresh:
+            remove_cache(path)
+        try:
+            with open_writable(path) as cache:
+                return use(cache)
+        except CacheUnusable as error:
+            logger.debug("{} is replaced: {}", path, error)
+            remove_cache(path)
+        try:
+            with open_writable(path) as cache:
+                return use(cache)
+        except CacheUnusable as error:
+            raise StorageError(f"{error}, also in a new cache; check the disk, then delete the file") from error
+
+
+@contextmanager
+def open_writable(path: str) -> Iterator[Cache]:
+    """Open the cache, or create it; the caller holds its lock. Raises CacheUnusable."""
+    with _connect(path) as connection:
+        if not connection.execute("PRAGMA page_count").fetchone()[0]:
+            connection.execute("BEGIN IMMEDIATE")
+            for statement in TABLES.split(";\n"):
+                connection.execute(statement)
+            connection.execute("COMMIT")
+        yield Cache(connection)
+
+
+@contextmanager
+def open_readable(path: str) -> Iterator[Cache]:
+    """Open the cache for reading. Raises CacheUnusable if it is missing or damaged."""
+    if not os.path.exists(path):
+        raise CacheUnusable(f"{path} is not there")
+    with suppress(OSError):
+        os.utime(path)  # it is in use: see _KEEP_DAYS
+    with _connect(path) as connection:
+        connection.execute("BEGIN")  # what is read belongs together
+        yield Cache(connection)
+
+
+@contextmanager
+def lock_file(path: str, seconds: float | None = None) -> Iterator[bool]:
+    """Yield whether this process has got the lock on `path`; False if another one still held it after `seconds`.
+
+    The lock is a file next to it that is never removed: a new file would be a second lock. The kernel releases it if a process
+    dies.
+    """
+    try:
+        descriptor = open_regular(path + ".lock", flags=os.O_RDWR | os.O_CREAT, mode=0o600)
+    except OSError as error:
+        raise storage_error("open", path + ".lock", error) from error
+    try:
+        with lock_descriptor(descriptor, path + ".lock", WAIT if seconds is None else seconds) as mine:
+            yield mine
+    finally:
+        os.close(descriptor)  # and the lock goes with it
+
+
+def remove_cache(path: str) -> None:
+    """Remove the cache and the journal of a killed writer."""
+    for name in (path, f"{path}-journal"):
+        remove_file(name)  # the journal last: without it a cache would look whole
+
+
+def remove_file(path: str) -> None:
+    """Remove a file of ours; a missing one is fine."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StorageError(f"cannot remove {path}: {error.strerror}; move it away") from error
+
+
+def _remove_unused(directory: str) -> None:
+    oldest = time.time() - _KEEP_DAYS * 24 * 3600
+    with suppress(OSError), os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.name.endswith(".sqlite3") and entry.stat().st_mtime < oldest:
+                remove_cache(entry.path)
+
+
+@contextmanager
+def _connect(path: str) -> Iterator[sqlite3.Connection]:
+    try:
+        with closing(sqlite3.connect(path, timeout=WAIT, isolation_level=None)) as connection:
+            connection.execute(f"PRAGMA page_size = {_PAGE}")  # of a new one; one that is there keeps its own
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA cache_size = -64000")
+            yield connection
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+        if code & 0xFF in _MACHINES_FAULT and code != sqlite3.SQLITE_READONLY_DBMOVED:
+            full = errno.ENOSPC if code & 0xFF == sqlite3.SQLITE_FULL else 0
+            message = f"cannot use {path}: {error}; it is a cache: make room, or delete it"
+            raise StorageError(message, code=full) from error
+        raise CacheUnusable(f"{path}: {error}") from error

@@ -1,36 +1,32 @@
-"""indexes/<repository>.json: written row by row from the cache, and read back a row at a time."""
+"""Write indexes/<repository>.json row by row."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import distributions
 from threading import get_native_id
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
-from phases.references.index.cache import CacheUnusable
-from phases.references.index.import_resolver import ImportResolver
 from phases.references.index.sources import SourceFile
-from phases.references.parse.ipc import GIVEN_UP, InvalidAnswer, validate_parsed
-from phases.references.parse.model import VERSION, Import, Parsed, Symbol
-from pipeline.base.errors import FormatError, StorageError
-from pipeline.base.files import read_bytes, replace_file, storage_error, sync_directory, temporary_name
-from pipeline.base.formats import dump_json_line, parse_json
+from phases.references.parse.ipc import GIVEN_UP
+from phases.references.parse.model import VERSION, Parsed, Symbol
+from pipeline.base.errors import FormatError
+from pipeline.base.files import replace_file, storage_error, sync_directory, temporary_name
+from pipeline.base.formats import dump_json_line
 from pipeline.base.safe_tree import open_file
 
 CheckRow = Callable[[dict[str, Any]], str | None]
-_MAX_ROW_BYTES, _LARGEST = 64 * 1024 * 1024, 2 * 1024**3
-_LINES_OF_HEAD = 5
-_END = b"]\n}\n"
+_LARGEST = 2 * 1024**3
 
 
 @dataclass
 class Summary:
-    """What a document holds, counted, and what it is known by."""
+    """Counts of a document, and what identifies it."""
 
     files: int = 0
     symbols: int = 0
@@ -39,56 +35,49 @@ class Summary:
     faults: int = 0
     sha256: str = ""
     bytes: int = 0
+    manifest: str = ""
+    """The digest of the manifest that it was made from."""
+    made_by: str = ""
 
     def as_row(self) -> dict[str, Any]:
         return asdict(self)
 
     def count(self, row: dict[str, Any]) -> None:
-        """Adds one row of `files`."""
+        """Count a row of `files`."""
         self.files += 1
         self.symbols += len(row.get("symbols", ()))
         self.languages[row["language"]] = self.languages.get(row["language"], 0) + 1
         self.faults += "fault" in row
 
     def count_out(self, row: dict[str, Any]) -> None:
-        """Adds one row of `left_out`, by the words before a colon."""
+        """Count a row of `left_out`, by the words before a colon."""
         why = row["why"].partition(":")[0]
         self.left_out[why] = self.left_out.get(why, 0) + 1
 
 
-def summary_of(row: Any) -> Summary:
-    """What as_row() gave, read back. Raises Unusable where it is not that."""
-    try:
-        return Summary(**row)
-    except TypeError as error:
-        raise CacheUnusable(f"the cache holds no summary where one should be: {error}") from error
-
-
 def document_path(into: str, name: str) -> str:
-    """Where the index of a repository is kept."""
+    """Return the path of a repository's index document."""
     return os.path.join(into, name + ".json")
 
 
-def row_of(source: SourceFile, parsed: Parsed, resolver: ImportResolver) -> dict[str, Any]:
-    """A row of `files`; what is empty is left out of it."""
+def row_of(source: SourceFile, parsed: Parsed) -> dict[str, Any]:
+    """Return a row of `files`, without empty fields."""
     row: dict[str, Any] = {"path": source.path, "language": source.language, "bytes": source.bytes}
     row |= {"sha256": source.sha256, "lines": parsed.lines}
     if parsed.symbols:
         row["symbols"] = [_symbol_row(symbol) for symbol in parsed.symbols]
-    if parsed.imports:
-        row["imports"] = [_import_row(source, taken, resolver) for taken in parsed.imports]
     if parsed.fault:
         row["fault"] = parsed.fault
     return row
 
 
 class DocumentWriter:
-    """A document while it is written: beside its name until finish()."""
+    """A document while it is written, under a temporary name until finish()."""
 
     def __init__(self, into: str, head: tuple[str, str, str], check_row: CheckRow) -> None:
         """`head`: name of the repository, digest of its manifest, and what it is made by."""
         self._path, self._check = document_path(into, head[0]), check_row
-        self._summary, self._digest = Summary(), hashlib.sha256()
+        self._summary, self._digest = Summary(manifest=head[1], made_by=head[2]), hashlib.sha256()
         self._left_out: list[dict[str, str]] = []
         self._beside = temporary_name(f"{self._path}.{get_native_id()}")  # another process may write the same document
         _remove_temporary(self._beside)
@@ -101,7 +90,7 @@ class DocumentWriter:
         self._put(b'{\n  "version": 1,\n' + b",\n".join(fields) + b',\n  "files": [')
 
     def add(self, row: dict[str, Any]) -> None:
-        """One row of `files`; one that breaks the schema is left out and counted."""
+        """Add a row of `files`; one that breaks the schema is left out and counted."""
         fault = self._check(row)
         try:
             line = dump_json_line(row)
@@ -122,12 +111,12 @@ class DocumentWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Takes back what was not finished."""
+        """Remove an unfinished document."""
         self._file.close()
         _remove_temporary(self._beside)
 
     def finish(self) -> Summary:
-        """Puts the document in its place, durably."""
+        """Move the document to its place, durably."""
         rows = b",".join(b"\n    " + dump_json_line(row) for row in self._left_out)
         self._put((b"\n  " if self._summary.files else b"") + b'],\n  "left_out": [' + rows)
         self._put((b"\n  " if rows else b"") + b"]\n}\n")
@@ -156,14 +145,6 @@ def _symbol_row(symbol: Symbol) -> dict[str, Any]:
     return row | {key: value for key in ("parent", "signature", "doc") if (value := getattr(symbol, key))}
 
 
-def _import_row(source: SourceFile, taken: Import, resolver: ImportResolver) -> dict[str, Any]:
-    row: dict[str, Any] = {"module": taken.module, "line": taken.line}
-    if taken.names:
-        row["names"] = list(taken.names)
-    resolved = resolver.resolve(source.language, source.path, taken)
-    return row | {"resolved": resolved} if resolved else row
-
-
 def _remove_temporary(path: str) -> None:
     try:
         os.unlink(path)
@@ -171,70 +152,14 @@ def _remove_temporary(path: str) -> None:
         return  # not there, or not ours to remove: the write that follows says so
 
 
-def digests_in(into: str) -> dict[str, str]:
-    """The digest of each document's file name, as the last finished run wrote it to index.json; empty where none has."""
-    try:
-        rows = parse_json(read_bytes(os.path.join(into, "index.json")))["files"]
-        return {os.path.basename(str(row["path"])): str(row["sha256"]) for row in rows}
-    except (StorageError, FormatError, KeyError, TypeError):
-        return {}
-
-
-def head_of(path: str) -> tuple[str, str]:
-    """The manifest's digest and what the document was made by; empty where it is not there or not of this shape."""
-    try:
-        with _open_document(path) as file:
-            lines = [file.readline(4096) for _ in range(_LINES_OF_HEAD)]
-        fields = parse_json(b"".join(lines).rstrip().rstrip(b",") + b"}")
-        return str(fields.get("manifest_sha256", "")), str(fields.get("made_by", ""))
-    except (OSError, FormatError, AttributeError):
-        return "", ""
-
-
 def digest_of(path: str) -> tuple[str, int]:
-    """The digest and the size of a document, read in parts. Raises FormatError where it is not there."""
+    """Return the digest and size of a document. Raises FormatError if it is missing."""
     digest, size = hashlib.sha256(), 0
     with _open_document(path) as file:
         while part := file.read(1 << 20):
             digest.update(part)
             size += len(part)
     return digest.hexdigest(), size
-
-
-def rows_in(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each row of a document as ("files" or "left_out", row). Raises FormatError where it is not ours to its last line."""
-    part, end = "", b""
-    with _open_document(path) as file:
-        for _ in range(_LINES_OF_HEAD - 1):
-            file.readline(4096)
-        while line := file.readline(_MAX_ROW_BYTES):
-            if line.startswith(b'  "files": ['):
-                part = "files"
-            elif line.startswith(b'  "left_out": ['):
-                part = "left_out"
-            elif line.startswith(b"    {") and part:
-                yield part, _read_row(path, line)
-            end = end[-len(_END) :] + line[-len(_END) :]
-    if part != "left_out" or not end.endswith(_END):
-        raise FormatError(f"{path} is cut off")
-
-
-def parse_row(row: dict[str, Any]) -> Parsed:
-    """What a row says was parsed, without pieces. Raises FormatError."""
-    try:
-        symbols = [Symbol(**one) for one in row.get("symbols", ())]
-        imports = [Import(one["module"], tuple(one.get("names", ())), one["line"]) for one in row.get("imports", ())]
-        return validate_parsed([row["lines"], symbols, imports, (), row.get("fault", "")])
-    except (InvalidAnswer, KeyError, TypeError, AttributeError) as error:
-        raise FormatError(f"a row of an index is not as it is written: {error!r}"[:300]) from error
-
-
-def _read_row(path: str, line: bytes) -> dict[str, Any]:
-    row = parse_json(line.rstrip().rstrip(b","))
-    words = (row.get(key, "") for key in ("path", "language", "sha256", "why")) if isinstance(row, dict) else (0,)
-    if not all(isinstance(word, str) for word in words):
-        raise FormatError(f"{path} has a row that is not as it is written")
-    return dict(row)
 
 
 def _open_document(path: str) -> BinaryIO:
@@ -253,15 +178,15 @@ _GRAMMARS = "tree-sitter"
 
 def index_version() -> str:
     """`1, python 3.11, tree-sitter 0.26.1, c 0.24.2`: our version, and those of all that parses."""
-    found = {
-        str(name).lower().replace("_", "-"): one.version
-        for one in distributions()
-        if (name := one.metadata["Name"]) and str(name).lower().startswith(("tree-sitter", "tree_sitter"))
+    versions = {
+        str(name).lower().replace("_", "-"): distribution.version
+        for distribution in distributions()
+        if (name := distribution.metadata["Name"]) and str(name).lower().startswith(("tree-sitter", "tree_sitter"))
     }
-    grammars = [f"{name.removeprefix(_GRAMMARS + '-')} {found[name]}" for name in sorted(found)]
+    grammars = [f"{name.removeprefix(_GRAMMARS + '-')} {versions[name]}" for name in sorted(versions)]
     return ", ".join((str(VERSION), f"python {sys.version_info[0]}.{sys.version_info[1]}", *grammars))
 
 
 def file_version(by: str, parsed: Parsed) -> str:
-    """What a file's row is made by: one that was given up is as good as made by nothing, and the next run tries again."""
+    """Return the version of a file's row; a file that was given up has another one, so that the next run tries again."""
     return f"{by} (given up)" if parsed.fault.startswith(GIVEN_UP) else by

@@ -1,4 +1,4 @@
-"""The files of a fetched repository, read back as they were fetched or not at all."""
+"""Read back the files of a fetched repository, unchanged or not at all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ LARGEST = 16 * 1024 * 1024
 """Bytes of a file; what is larger is not read at all."""
 CHANGED = "changed since it was fetched"
 _HEAD = 8192
-_GO_MODULE = re.compile(rb"^module[ \t]+(\S{1,300})", re.MULTILINE)
 
 
 class SourceFile(NamedTuple):
@@ -27,7 +26,7 @@ class SourceFile(NamedTuple):
     sha256: str
     language: str
     why: str
-    """Why it is not indexed; empty where it is."""
+    """The reason for not indexing it; empty if it is indexed."""
 
 
 class FetchedRepository:
@@ -48,7 +47,7 @@ class FetchedRepository:
         return data, manifest
 
     def read(self, path: str, digest: str) -> bytes | None:
-        """The bytes of a file, if they are still those of the manifest."""
+        """Return the bytes of a file if they match the manifest."""
         if not self._is_inside(os.path.dirname(path)) or os.path.basename(path) in ("", ".", ".."):
             return None
         try:
@@ -58,7 +57,7 @@ class FetchedRepository:
         return data if sha256(data) == digest else None
 
     def source(self, row: Mapping[str, Any]) -> SourceFile:
-        """What a row of the manifest is, after a look at its file."""
+        """Return a row of the manifest with its language, or why it is left out."""
         path, size, digest = str(row["path"]), int(row["bytes"]), str(row["sha256"])
         why = "huge" if size > LARGEST else why_left_out(path, size, b"")
         if why:
@@ -71,18 +70,8 @@ class FetchedRepository:
         why = why_left_out(path, size, head) or ("" if language else "not text")
         return SourceFile(path, size, digest, language or "", why)
 
-    def go_modules(self, sources: Iterable[SourceFile]) -> dict[str, str]:
-        """The module that each go.mod declares, by its folder."""
-        found: dict[str, str] = {}
-        for one in sources:
-            if os.path.basename(one.path) == "go.mod" and len(found) < 50:
-                declared = _GO_MODULE.search(self.read(one.path, one.sha256) or b"")
-                if declared:
-                    found[os.path.dirname(one.path)] = declared[1].decode("utf-8", "replace").strip('"')
-        return found
-
     def _is_inside(self, folder: str) -> bool:
-        """Whether a folder is the repository's own, with no link on the way to it."""
+        """Return whether a directory is the repository's own, reached without a link."""
         if folder not in self._safe:
             parent, name = os.path.split(folder)
             place = os.path.join(self._root, folder)
@@ -92,6 +81,6 @@ class FetchedRepository:
 
 
 def invalid_name(names: Iterable[str]) -> str | None:
-    """The first name that cannot stand for a repository in paths and documents."""
+    """Return the first name that cannot name a repository in paths and documents."""
     fits = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,199}")
     return next((name for name in names if not fits.fullmatch(name) or name == "index"), None)

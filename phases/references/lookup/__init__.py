@@ -1,1 +1,1 @@
-"""Asks services on the network which repository belongs to a reference. Off unless the user names them."""
+"""Ask services on the network which repository belongs to a reference. Off unless the user names them."""

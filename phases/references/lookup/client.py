@@ -1,4 +1,4 @@
-"""Asks one service on the network, at its pace, and keeps what it said on the disk."""
+"""Ask one service within its rate limit, and cache its answers on the disk."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class RateLimit(NamedTuple):
 
 
 class ClientSettings(NamedTuple):
-    """What every service asks from."""
+    """Settings that all services share."""
 
     cache: str
-    """The folder of answers. It can be deleted at any time; its parent is there."""
+    """Directory of cached answers. It may be deleted at any time; its parent exists."""
     private: bool = False
-    """Whether servers of an intranet may be asked."""
+    """True if servers in a private network may be asked."""
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.time
     blacklist: str = ""
@@ -58,33 +58,37 @@ class ServiceClient:
         self._swept = False
 
     def answer(self, url: str, found: Callable[[Any], bool]) -> Any:
-        """What the service says to this question, kept or new; None where it has nothing. Raises NoServiceAnswer.
+        """Return the service's answer, cached or new; None if it has nothing. Raises NoServiceAnswer.
 
-        `found` tells whether an answer says anything: what does is kept for 30 days, else for 7. A failure is not kept.
+        `found` tells whether an answer is a hit: hits are cached for 30 days, others for 7. Failures are not cached.
         """
         path = os.path.join(self._ground.cache, f"{self._service}-{sha256(url.encode())[:32]}.json")
-        kept = self._kept(path, url)
-        if kept is None:
+        cached = self._kept(path, url)
+        if cached is None:
             value = self._downloaded(url)
-            kept = {"version": _VERSION, "url": url, "at": self._ground.clock(), "found": False, "answer": None}
+            cached = {"version": _VERSION, "url": url, "at": self._ground.clock(), "found": False, "answer": None}
             if value is not None and found(value):
-                kept |= {"found": True, "answer": value}
+                cached |= {"found": True, "answer": value}
             with suppress(StorageError, FormatError):  # what cannot be kept is asked for again
-                write_without_sync(path, dump_json_line(kept))
-        return kept["answer"]
+                write_without_sync(path, dump_json_line(cached))
+        return cached["answer"]
 
     def _kept(self, path: str, url: str) -> dict[str, Any] | None:
-        """An answer of before that still holds. A damaged one is as good as none."""
+        """Return a cached answer that is still valid; a damaged one counts as missing."""
         try:
-            kept = parse_json(read_bytes(path, limit=LARGEST_ANSWER * 2))
+            cached = parse_json(read_bytes(path, limit=LARGEST_ANSWER * 2))
         except (StorageError, FormatError):
             return None
-        if not isinstance(kept, dict) or kept.get("version") != _VERSION or kept.get("url") != url:
+        if not isinstance(cached, dict) or cached.get("version") != _VERSION or cached.get("url") != url:
             return None
-        at, days = kept.get("at"), _FOUND_DAYS if kept.get("found") is True else _NOTHING_DAYS
-        if not isinstance(at, (int, float)) or not 0 <= self._ground.clock() - at < days * _DAY or "answer" not in kept:
+        at, days = cached.get("at"), _FOUND_DAYS if cached.get("found") is True else _NOTHING_DAYS
+        if (
+            not isinstance(at, (int, float))
+            or not 0 <= self._ground.clock() - at < days * _DAY
+            or "answer" not in cached
+        ):
             return None
-        return kept
+        return cached
 
     def _downloaded(self, url: str) -> Any:
         make_directory(self._ground.cache)
@@ -111,7 +115,7 @@ class ServiceClient:
                     return None
                 raise NoServiceAnswer(self._told(error)) from error
             except FormatError as error:
-                raise NoServiceAnswer(f"{self._service} answers with what is no JSON ({error})") from error
+                raise NoServiceAnswer(f"{self._service} does not answer in JSON ({error})") from error
 
     def _wait(self) -> None:
         """Until the service takes another question."""
@@ -123,7 +127,7 @@ class ServiceClient:
         self._asked.append(time.monotonic())
 
     def _sweep(self) -> None:
-        """Removes answers that are too old to hold, once in a run."""
+        """Remove expired answers, once per run."""
         if self._swept:
             return
         self._swept, oldest = True, self._ground.clock() - _FOUND_DAYS * _DAY

@@ -1,4 +1,15 @@
-"""The services that a setting names: opened, and asked which repositories belong to references."""
+"""Open the services that a setting names, and ask them which repositories belong to references.
+
+GitHub: GET /search/repositories, without a key 10 questions a minute of at most 256 characters, gives html_url, name,
+owner.login, description, homepage, created_at and fork. It also finds words in a README and does not show it; only name,
+description and homepage count, and as a repository says that of itself, never fully.
+
+OpenAlex: /works/doi:… gives one work, /works?filter=title.search:… several, with title, publication_year, authorships, doi,
+locations and abstract_inverted_index, which has every link of the abstract as one word. Searches without a key are few a day;
+after that, 429. An arXiv paper has the DOI 10.48550/arxiv.….
+
+Semantic Scholar: /graph/v1/paper/DOI:… or ARXIV:… gives one paper, /search/match a list of the nearest one.
+"""
 
 from __future__ import annotations
 
@@ -48,10 +59,10 @@ def open_lookups(
     blacklist: str = "",
     proxy: Proxy | None = None,
 ) -> list[Lookup]:
-    """The services of a setting like "github,openalex", in its order; none for "" and "off".
+    """Open the services of a setting like "github,openalex", in its order; none for "" and "off".
 
-    Nothing is asked, made or read yet: that the setting can be kept is all that is found out. `servers` has
-    other addresses for services. Raises UsageError.
+    Nothing is requested or read yet; the setting is only checked. `servers` gives other addresses for services. Raises
+    UsageError.
     """
     ground = ClientSettings(cache, private, sleep, clock, blacklist, proxy)
     opened: dict[str, Lookup] = {}
@@ -72,36 +83,35 @@ _MOST_FAILURES = 2
 def look_up(
     entries: Sequence[Entry], lookups: Sequence[Lookup], *, most: int = 40
 ) -> tuple[list[Candidate], list[dict[str, Any]]]:
-    """What the services say, and a row for each of them: service, asked, found, and why in words where something failed.
+    """Return the candidates of all services, and a row for each service: service, asked, found, and why it failed.
 
-    Asked are the first `most` entries that can be asked for, in their order, so the likeliest should come first: those
-    that link no repository themselves, and have a title or a number. A service that fails twice in a row is not asked
-    again.
+    Only the first `most` entries without a repository, with a title or a number, are asked for, so the most likely should come
+    first. A service that fails twice in a row is not asked again.
     """
     open_ones = [e for e in entries if not e.repositories and (e.title or e.doi or e.arxiv)]
     candidates, rows = [], []
     for lookup in lookups:
-        found, row = _ask_service(lookup, open_ones[:most])
+        service_candidates, row = _ask_service(lookup, open_ones[:most])
         if len(open_ones) > most:
             row["why"] = "; ".join(
                 filter(None, [row["why"], f"only the first {most} of {len(open_ones)} were to be asked"])
             )
         logger.info("{}: asked {}, found {} {}", row["service"], row["asked"], row["found"], row["why"])
-        for candidate in found:
+        for candidate in service_candidates:
             logger.debug("{} for {}: {} ({})", candidate.url, candidate.reference, candidate.confidence, candidate.why)
-        candidates += found
+        candidates += service_candidates
         rows.append(row)
     return candidates, rows
 
 
 def _ask_service(lookup: Lookup, entries: Sequence[Entry]) -> tuple[list[Candidate], dict[str, Any]]:
-    """One service. `asked` counts the questions that it was asked, those without an answer among them."""
-    found: list[Candidate] = []
+    """Ask one service. `asked` includes questions without an answer."""
+    candidates: list[Candidate] = []
     failed, in_a_row, asked, why = 0, 0, 0, ""
     for entry in entries:
         asked += 1
         try:
-            found += lookup.ask(entry)
+            candidates += lookup.ask(entry)
             in_a_row = 0
         except NoServiceAnswer as error:
             failed, in_a_row, why = failed + 1, in_a_row + 1, str(error)
@@ -111,7 +121,7 @@ def _ask_service(lookup: Lookup, entries: Sequence[Entry]) -> tuple[list[Candida
         left = len(entries) - asked
         why = f"{failed} of {asked} questions had no answer; the last: {why}"
         why += f"; {left} more were not asked" if left else ""
-    return found, {"service": lookup.name, "asked": asked, "found": len(found), "why": why}
+    return candidates, {"service": lookup.name, "asked": asked, "found": len(candidates), "why": why}
 
 
 _ARXIV = "10.48550/arxiv."
@@ -128,13 +138,13 @@ class Catalogue(NamedTuple):
     server: str
     pace: RateLimit
     list_key: str
-    """Where an answer to a search has its papers; an answer to a number is one paper itself."""
+    """Key of the list of papers in a search answer; the answer to an identifier is one paper."""
     list_questions: Callable[[Entry], list[str]]
-    """By number where there is one, and by title where there is none, or nobody knows it."""
+    """By identifier, and by title for entries without one or with an unknown one."""
     parse_paper: Callable[[dict[str, Any]], PaperRecord]
 
     def papers_in(self, answer: Any) -> list[dict[str, Any]]:
-        """The papers of an answer."""
+        """Return the papers of an answer."""
         if isinstance(answer, dict) and self.list_key in answer:
             return rows_in(answer, self.list_key, _MOST_PAPERS)
         return [answer] if isinstance(answer, dict) and text_in(answer, "title") else []
@@ -149,11 +159,11 @@ class CatalogueLookup:
         self._questions = ServiceClient(catalogue.name, catalogue.pace, ground)
 
     def ask(self, entry: Entry) -> list[Candidate]:
-        """Repositories that the abstract, or a place of the paper, names."""
+        """Return repositories that the paper's abstract or one of its locations names."""
         for question in self._catalogue.list_questions(entry):
             url = f"{self._server}/{question}"
             answer = self._questions.answer(url, lambda value: bool(self._catalogue.papers_in(value)))
-            if papers := [self._catalogue.parse_paper(row) for row in self._catalogue.papers_in(answer)]:
+            if papers := [self._catalogue.parse_paper(paper) for paper in self._catalogue.papers_in(answer)]:
                 return candidates_of(entry, papers, self.name)
         return []
 
@@ -208,9 +218,9 @@ _LONGEST_QUESTION = 200
 _MOST_REPOSITORIES = 10
 _SELF_SAID = 0.9
 _NAMED_AFTER = 0.8
-"""Of a title that agrees: its head is the repository's name, and an author is its owner."""
+"""Title score if the title's head is the repository's name and an author is its owner."""
 _SCATTERED = 0.75
-"""Of a title whose words are all there, but not together."""
+"""Factor for a title whose words are all there, but not together."""
 _FEW_WORDS = 3
 _SHORTEST_NAME = 3
 _SHARPNESS = 3
@@ -229,7 +239,7 @@ class GitHub:
         self._questions, self._server = ServiceClient(self.name, _PACE, ground), server
 
     def ask(self, entry: Entry) -> list[Candidate]:
-        """Repositories that say they belong to the paper."""
+        """Return repositories that claim to belong to the paper."""
         words = search_words(entry.title or "", _LONGEST_QUESTION)
         if not words:
             return []
@@ -237,26 +247,26 @@ class GitHub:
         url = f"{self._server}/search/repositories?q={query}&per_page={_MOST_REPOSITORIES}"
         answer = self._questions.answer(url, lambda value: bool(rows_in(value, "items")))
         rows = rows_in(answer, "items", _MOST_REPOSITORIES)
-        return best_candidates([candidate for row in rows if (candidate := self._judged(entry, row))])
+        return best_candidates([candidate for item in rows if (candidate := self._judged(entry, item))])
 
     def _judged(self, entry: Entry, row: dict[str, Any]) -> Candidate | None:
         address = repository_of(text_in(row, "html_url", 300))
         if not address or row.get("fork") is True:
             return None
-        name, said = text_in(row, "name", 100), text_in(row, "description")
+        name, description = text_in(row, "name", 100), text_in(row, "description")
         owner = _is_author(entry, text_in(row.get("owner"), "login", 100))
-        title = _title_score(entry, name, f"{said} {text_in(row, 'homepage')}", owner)
+        title = _title_score(entry, name, f"{description} {text_in(row, 'homepage')}", owner)
         began = year_in(row, "created_at")
         confidence = round(
             _SELF_SAID * title * confirmation_weight(1.0 if owner else None, _year_score(entry.year, began)), 3
         )
         why = f"GitHub's search: its name and description agree with the title to {title:.0%}"
         why += ", its owner has an author's name" if owner else ""
-        return Candidate(entry.id, address, self.name, f"{why}, started {began or 'nobody knows when'}", confidence)
+        return Candidate(entry.id, address, self.name, f"{why}, started {began or 'at an unknown date'}", confidence)
 
 
 def _title_score(entry: Entry, name: str, said: str, owner: bool) -> float:
-    """How much of the title the repository says: all of it where it names the paper's number."""
+    """Return how much of the title the repository states; all of it if it names the paper's number."""
     if entry.arxiv and entry.arxiv in said:
         return 1.0
     wanted = title_words(entry.title or "")
@@ -272,7 +282,7 @@ def _title_score(entry: Entry, name: str, said: str, owner: bool) -> float:
 
 
 def _is_author(entry: Entry, login: str) -> bool:
-    """Whether the owner's name has an author's family name in it; short ones are in too many words."""
+    """Return whether the owner's name contains an author's family name of more than three letters."""
     owner = squeeze_text(login)
     families = {family_name(spelt) for author in entry.authors for spelt in (author, author.translate(_SPELT_OUT))}
     return any(len(family) > _SHORTEST_NAME and family in owner for family in families)

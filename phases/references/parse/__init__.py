@@ -1,1 +1,1 @@
-"""What is in one file of code: language, symbols, imports, and the pieces that a search finds. Parsed apart, in children."""
+"""Parse one file of code into symbols and searchable pieces, in confined worker processes."""

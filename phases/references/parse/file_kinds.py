@@ -1,4 +1,4 @@
-"""Which language a file is in, told from its name or its first line."""
+"""Determine the language of a file, or why it is not indexed."""
 
 from __future__ import annotations
 
@@ -58,29 +58,29 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 def language_of(path: str, head: bytes) -> str | None:
-    """The language of the file at a path that begins with these bytes; None where it is not text that anybody searches."""
+    """Return the language of a file from its path and first bytes; None if it is not text worth searching."""
     name = os.path.basename(path).lower()
     stem, _, suffix = name.rpartition(".")
-    found = _BY_NAME.get(name) or (_BY_SUFFIX.get(suffix) if stem else None)
-    if found == "c" and suffix == "h":
+    language = _BY_NAME.get(name) or (_BY_SUFFIX.get(suffix) if stem else None)
+    if language == "c" and suffix == "h":
         return _header_language(head)
-    return found or _by_first_line(head) or (TEXT if not suffix or not stem else _text_if_plain(head))
+    return language or _by_first_line(head) or (TEXT if not suffix or not stem else _text_if_plain(head))
 
 
 def _header_language(head: bytes) -> str:
-    """What a .h is: the three languages share the suffix."""
+    """Return the language of a .h file, whose suffix C, C++ and CUDA share."""
     if _CUDA_HEADER.search(head):
         return "cuda"
     return "cpp" if _CPP_HEADER.search(head) else "c"
 
 
 def _by_first_line(head: bytes) -> str | None:
-    found = _SHEBANG.match(head)
-    return _BY_PROGRAM.get(found[1], TEXT) if found else None
+    match = _SHEBANG.match(head)
+    return _BY_PROGRAM.get(match[1], TEXT) if match else None
 
 
 def _text_if_plain(head: bytes) -> str | None:
-    """A name that says nothing: text if its first bytes are."""
+    """Return TEXT for a file whose name says nothing and whose first bytes are text."""
     if not head or _CONTROL.search(head):
         return None
     try:
@@ -92,7 +92,7 @@ def _text_if_plain(head: bytes) -> str | None:
 
 BINARY, GENERATED, VENDORED, HUGE, DATA = "binary", "generated", "vendored", "huge", "data"
 HEAD = 8192
-"""So many bytes of a file are enough to decide."""
+"""Bytes of a file that are enough to decide."""
 
 _LARGEST = 1_000_000
 _LARGEST_NOTEBOOK = 10_000_000
@@ -111,7 +111,7 @@ _LIBRARIES = re.compile(
     rf"pugixml|nanoflann|toml11|json11|rapidjson|uthash|xxhash){_VERSIONED}\.(?:h|hpp|c|cc|cpp)|"
     rf"(?:versioneer|ez_setup|distribute_setup|get-pip)\.py)$"
 )
-"""Each with the suffixes that it is shipped with: models/backbone.py is somebody's own."""
+"""With the suffixes of the libraries: models/backbone.py is a project's own file."""
 _GENERATED_NAME = re.compile(
     r"(?:_pb2(?:_grpc)?\.pyi?|\.pb\.(?:go|cc|h|c)|_grpc\.pb\.(?:go|cc|h)|\.g\.dart|\.generated\.\w+|"
     r"_generated\.(?:go|h|hpp|c|cc|cpp|rs|ts|js|java|kt|swift|cs|dart)|[-.]min\.(?:js|css|mjs)|"
@@ -146,7 +146,7 @@ _SAYS_GENERATED = re.compile(
     ),
     re.IGNORECASE,
 )
-"""What a line of comment says of its file. The bare words are no such thing: "scores auto-generated captions"."""
+"""A comment that says that its file was generated. The words alone are not enough: "scores auto-generated captions"."""
 _NOT_BY_HAND = re.compile(
     rb"\b(?:do[ _]not|don'?t|never)[ _](?:edit|modify|change)"
     rb"(?:\W*$|[.,;:!]| (?:it|them|by hand|manually|directly)\b| (?:this|the|any) (?:\w+ )?%b\b)" % _FILE,
@@ -156,7 +156,7 @@ _MADE = re.compile(
     rb"generated\b|\b(?:created|produced|made|built|written|compiled) (?:automatically )?(?:by|from)\b", re.IGNORECASE
 )
 _NEAR = 3
-"""Lines of comment between "do not edit" and what says that a program made the file; alone it may be a plea about one setting."""
+"""Lines of comment between "do not edit" and "generated"; "do not edit" alone may protect a single setting."""
 _COMMENT = re.compile(rb"^[ \t]*(?:#|//|/\*|\*|;|--|%|<!--|\"\"\"|'''|\"|r\"\"\"|:|\(\*)")
 _DATA = re.compile(
     r"\.(?:csv|tsv|psv|jsonl|ndjson|geojson|arff|libsvm|svm|dat|data|log|out|vtk|obj|ply|stl|off|pdb|cif|xyz|sdf|mol2?|fasta|fa|"
@@ -173,7 +173,7 @@ _BINARY_NAME = re.compile(
 
 
 def why_left_out(path: str, size: int, head: bytes) -> str | None:
-    """Why a file is not indexed, in one word, or None; told from its path in the repository, its size and its first 8 KiB."""
+    """Return why a file is not indexed, in one word, or None; by path in the repository, size and first 8 KiB."""
     head = head[:HEAD]
     if _BINARY_NAME.search(path) or _is_binary(head):
         return BINARY
@@ -195,7 +195,7 @@ def _is_binary(head: bytes) -> bool:
 
 
 def _is_table(path: str, head: bytes) -> bool:
-    """A large file without prose: JSON, XML and YAML of this size are data, a .txt is if most of it is numbers."""
+    """Return whether a large file is data: JSON, XML and YAML of this size are; a .txt is if most of it is numbers."""
     if not path.lower().endswith(".txt"):
         return True
     digits = sum(head.count(b"%d" % digit) for digit in range(10))
@@ -203,7 +203,7 @@ def _is_table(path: str, head: bytes) -> bool:
 
 
 def _says_generated(head: bytes) -> bool:
-    """Whether a comment near the top says so; a string or a sentence further down proves nothing."""
+    """Return whether a comment near the top says that the file was generated."""
     comments = [(at, line) for at, line in enumerate(head.splitlines()[:40]) if _COMMENT.match(line)]
     made = [at for at, line in comments if _MADE.search(line)]
     return any(

@@ -1,4 +1,4 @@
-"""Symbols and imports of the languages that a grammar reads, damaged code too."""
+"""Extract symbols with tree-sitter grammars, also from damaged code."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from phases.references.parse.grammars import GRAMMARS
-from phases.references.parse.model import Import, Symbol
+from phases.references.parse.model import Symbol
 from phases.references.parse.python_code import MOST_SYMBOLS, clean_docstring, is_constant, join_lines
 
 EXTRA = "pip install 'paper-pipeline[code]'"
-_SPECIAL = frozenset(("name", "declarator", "body", "receiver", "import", "scope", "_called"))
+_SPECIAL = frozenset(("name", "declarator", "body", "receiver", "scope"))
 _CLASSES = frozenset(("class", "struct", "union", "interface", "trait", "enum", "scope"))
 _FUNCTIONS = frozenset(("function", "method"))
 _CALLABLE = _FUNCTIONS | {"class", "struct", "union", "interface", "trait", "enum", "type", "macro"}
@@ -40,11 +40,11 @@ class _Match(NamedTuple):
     start: int
     end: int
     rank: int
-    """Of its pattern: where several match one thing, the first is right."""
+    """Position of its pattern in the query: if several match one node, the first counts."""
     kind: str
     name: str
     scope: str
-    """What the name itself says that it belongs to: `Encoder` in `Encoder::forward`, a receiver."""
+    """Scope in the name itself: `Encoder` in `Encoder::forward`, a receiver."""
     named: Any
     """The node of the name."""
     node: Any
@@ -52,30 +52,24 @@ class _Match(NamedTuple):
 
     @property
     def place(self) -> tuple[int, str]:
-        """Where its name stands, from row 0, and the name."""
+        """Row (from 0) and name."""
         return self.named.start_point[0], self.name
 
 
-def parse_with_grammar(language: str, text: str) -> tuple[list[Symbol], list[Import], str]:
-    """All that the text defines and imports, by line, and a fault where the grammar could not read all. Raises NoParser.
+def parse_with_grammar(language: str, text: str) -> tuple[list[Symbol], str]:
+    """Return the symbols of a text by line, and a fault if the grammar could not read all of it. Raises NoParser.
 
     The time it takes is bounded by the process alone: the library's own callback for that crashes (0.26).
     """
     parser, query, cursor = _load_grammar(language)
     source = text.encode()
     tree = parser.parse(source)
-    found: list[_Match] = []
-    imports: list[Import] = []
+    matches: list[_Match] = []
     for rank, captures in cursor(query).matches(tree.root_node):
-        if "import" in captures:
-            node = captures["import"][0]
-            imports.extend(imports_in(language, node.text.decode("utf-8", "replace"), node.start_point[0] + 1))
-        else:
-            found.extend(_definitions_in(language, rank, captures))
+        matches.extend(_definitions_in(language, rank, captures))
     lines = text.split("\n")
-    symbols = sorted(_build_symbols(language, found, lines, source), key=lambda symbol: symbol.line)
-    imports.sort(key=lambda one: one.line)
-    return symbols, imports, _syntax_error(tree.root_node)
+    symbols = sorted(_build_symbols(language, matches, lines, source), key=lambda symbol: symbol.line)
+    return symbols, _syntax_error(tree.root_node)
 
 
 @cache
@@ -91,7 +85,7 @@ def _load_grammar(language: str) -> tuple[Any, Any, Any]:
 
 
 def _definitions_in(language: str, rank: int, captures: dict[str, list[Any]]) -> Iterator[_Match]:
-    """What one match of the query defines: mostly one thing, several where names share a node."""
+    """Yield the definitions of one query match; usually one, several if names share a node."""
     kind = next((capture for capture in captures if capture not in _SPECIAL), "scope")
     node = captures[kind][0]
     body = captures["body"][0] if "body" in captures else None
@@ -113,7 +107,7 @@ def _text_of(node: Any) -> str:
 
 
 def _declared_name(node: Any) -> tuple[Any, bool]:
-    """The name in a declarator of C, and whether that declares a function (not a pointer to one)."""
+    """Return the name node of a C declarator, and whether it declares a function rather than a pointer to one."""
     as_function = False
     while node is not None and node.type.endswith(("declarator", "_type_declarator")):
         inner = node.child_by_field_name("declarator")
@@ -131,8 +125,8 @@ def _declared_name(node: Any) -> tuple[Any, bool]:
 def _split_name(language: str, text: str) -> tuple[str, str]:
     """Scope and name of a name as written: `Encoder<T>::forward`, `Base.push!(a, b)`, `"quoted"`."""
     if language == "julia":
-        found = _JULIA_NAME.match(text)
-        return "", found[2] if found else ""
+        match = _JULIA_NAME.match(text)
+        return "", match[2] if match else ""
     if language in ("cpp", "cuda", "c", "rust"):
         if "operator" not in text:
             while (shorter := _ARGUMENTS.sub("", text)) != text:
@@ -151,14 +145,14 @@ def _receiver_name(language: str, text: str) -> str:
     return text if re.fullmatch(r"[\w$.]{1,100}", text) else ""
 
 
-def _build_symbols(language: str, found: list[_Match], lines: Sequence[str], source: bytes) -> Iterator[Symbol]:
+def _build_symbols(language: str, matches: list[_Match], lines: Sequence[str], source: bytes) -> Iterator[Symbol]:
     """Outer before inner: what encloses a thing is its parent, and says whether a function is a method."""
     # several patterns of a query match one node: the sort puts the first pattern first, and `seen` drops the others
-    found.sort(key=lambda match: (match.start, -match.end, match.rank))
+    matches.sort(key=lambda match: (match.start, -match.end, match.rank))
     within: list[tuple[int, str, str]] = []
     seen: set[tuple[int, str]] = set()
-    functions = {match.place for match in found if match.kind in _CALLABLE}
-    for match in found[: MOST_SYMBOLS * 2]:
+    functions = {match.place for match in matches if match.kind in _CALLABLE}
+    for match in matches[: MOST_SYMBOLS * 2]:
         while within and within[-1][0] <= match.start:
             within.pop()
         outer, outer_kind = within[-1][1:] if within else ("", "")
@@ -198,8 +192,8 @@ def _build_signature(language: str, match: _Match, source: bytes) -> str:
 def _add_documentation(language: str, symbol: Symbol, match: _Match, lines: Sequence[str], source: bytes) -> Symbol:
     if language == "python":
         first = match.body.named_children[0] if match.body is not None and match.body.named_children else None
-        found = _DOCSTRING.fullmatch(_text_of(first).strip()) if first is not None else None
-        return symbol._replace(doc=clean_docstring(found[2])) if found else symbol
+        docstring = _DOCSTRING.fullmatch(_text_of(first).strip()) if first is not None else None
+        return symbol._replace(doc=clean_docstring(docstring[2])) if docstring else symbol
     row, column = match.node.start_point
     if symbol.kind in _VALUES and (column > _DEEPEST or source[match.start - column : match.start].strip()):
         return symbol  # not the first on its line: the comment above is another's
@@ -207,7 +201,7 @@ def _add_documentation(language: str, symbol: Symbol, match: _Match, lines: Sequ
 
 
 def _syntax_error(root: Any) -> str:
-    """Where the grammar first lost its way, in words; empty where it did not."""
+    """Return where the grammar first failed, in words; empty if it did not."""
     if not root.has_error:
         return ""
     node = root
@@ -216,142 +210,18 @@ def _syntax_error(root: Any) -> str:
     return f"the parser could not make sense of all of it, first of line {node.start_point[0] + 1}"
 
 
-_LONGEST = 10_000
-_MOST_NAMES = 500
-_INCLUDE = re.compile(r"#\s*(?:include|import)\w*\s*[<\"]([^>\"\n]+)[>\"]")
-_STRING = re.compile(r"""["'`]([^"'`\n]+)["'`]""")
-_BRACES = re.compile(r"\{([^{}]*)\}")
-_DEFAULT = re.compile(r"(?:import|export)\s+(?:type\s+)?([\w$]+)\s*(?:,|from)")
-_JAVA = re.compile(r"import\s+(static\s+)?([\w$]+(?:\.[\w$]+)*)\s*(\.\s*\*)?")
-_PYTHON = re.compile(r"from\s*([.\w]+)\s*import\s*(.*)", re.DOTALL)
-
-
-def imports_in(language: str, text: str, line: int) -> Iterator[Import]:
-    """The imports that a statement makes, in its order."""
-    text = text[:_LONGEST]
-    if language in ("c", "cpp", "cuda"):
-        found = _INCLUDE.match(text)
-        return iter([Import(found[1].strip(), (), line)] if found else [])
-    if language in ("javascript", "typescript", "tsx"):
-        return _script_imports(text, line)
-    if language == "java":
-        return _java_imports(text, line)
-    if language == "go":
-        return (Import(found[1], (), line) for found in _STRING.finditer(text))
-    if language == "rust":
-        return _rust_imports(text, line)
-    if language == "julia":
-        return _julia_imports(text, line)
-    return _python_imports(text, line)
-
-
-def _script_imports(text: str, line: int) -> Iterator[Import]:
-    strings = list(_STRING.finditer(text))
-    if not strings:
-        return
-    names: list[str] = []
-    if text.startswith(("import", "export")):
-        if default := _DEFAULT.match(text):
-            names.append(default[1])
-        if braces := _BRACES.search(text):
-            names += _split_names(braces[1])
-    yield Import(strings[-1][1] if names else strings[0][1], tuple(names[:_MOST_NAMES]), line)
-
-
-def _java_imports(text: str, line: int) -> Iterator[Import]:
-    if found := _JAVA.match(text):
-        if found[3]:
-            yield Import(found[2], ("*",), line)
-        elif found[1]:
-            module, _, name = found[2].rpartition(".")
-            yield Import(module, (name,), line)
-        else:
-            yield Import(found[2], (), line)
-
-
-def _rust_imports(text: str, line: int) -> Iterator[Import]:
-    """`use a::{b, c::d}` is two imports: `a::b` and `a::c::d`; `mod x;` is one of `self::x`, which is where its file is."""
-    text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
-    text = re.sub(r"^(?:\s*#!?\[[^\]]*\])*\s*(?:pub(?:\s*\([^)]*\))?\s+)?", "", text).rstrip("; \n")
-    word, _, rest = text.partition(" ")
-    if word == "mod":
-        yield Import(f"self::{rest.strip()}", (), line)
-    elif word == "extern":
-        yield Import(rest.removeprefix("crate").split(" as ")[0].strip(), (), line)
-    else:
-        for path in _rust_paths(" ".join(rest.split())):
-            yield Import(path, (), line)
-
-
-def _rust_paths(tree: str) -> list[str]:
-    """The paths of a tree of uses; a stack instead of recursion, for the tree is a stranger's."""
-    paths: list[str] = []
-    prefixes, current = [""], ""
-    for part in re.findall(r"[{},]|[^{},]+", tree):
-        if part == "{":
-            prefixes.append(prefixes[-1] + current.strip())
-            current = ""
-        elif part in ",}":
-            _add_path(paths, prefixes[-1], current)
-            current = ""
-            if part == "}" and len(prefixes) > 1:
-                prefixes.pop()
-        else:
-            current = part
-        if len(paths) >= _MOST_NAMES or len(prefixes) > 50:
-            return paths
-    _add_path(paths, prefixes[-1], current)
-    return paths
-
-
-def _add_path(paths: list[str], prefix: str, name: str) -> None:
-    name = name.split(" as ")[0].strip()
-    if name:
-        path = prefix.rstrip(":") if name == "self" and prefix else prefix + name
-        paths.append(path.replace(" ", "")[:300])
-
-
-def _julia_imports(text: str, line: int) -> Iterator[Import]:
-    if text.startswith("include"):
-        if found := _STRING.search(text):
-            yield Import(found[1], (), line)
-        return
-    _, _, rest = text.partition(" ")
-    module, colon, names = rest.partition(":")
-    if colon:
-        yield Import(module.strip(), tuple(_split_names(names)[:_MOST_NAMES]), line)
-        return
-    for part in rest.split(",")[:_MOST_NAMES]:
-        if name := part.split(" as ")[0].strip():
-            yield Import(name[:300], (), line)
-
-
-def _python_imports(text: str, line: int) -> Iterator[Import]:
-    if found := _PYTHON.match(text):
-        yield Import(found[1], tuple(_split_names(found[2].strip("() \n"))[:_MOST_NAMES]), line)
-        return
-    for name in _split_names(text.removeprefix("import"))[:_MOST_NAMES]:
-        yield Import(name, (), line)
-
-
-def _split_names(text: str) -> list[str]:
-    """The names in a list of names, without what they are called here."""
-    names = (re.split(r"\s+as\s+|\s*:\s*", part.strip())[0].removeprefix("type ").strip() for part in text.split(","))
-    return [name[:200] for name in names if name]
-
-
 _FURTHEST = 120
 """Lines above a definition that may belong to its comment."""
-_LONGEST_OF_COMMENTS = 2_000
+_LONGEST = 2_000
 _LINE = re.compile(r"\s*(?://[/!]?|#['#!]?|--)(?!\w*\[) ?")
 _SKIPPED = re.compile(r"\s*(?:@\w[\w.]*(?:\(.*\))?|#\[.*\]|\[\[.*\]\]|template\s*<.*>|__\w+__(?:\(.*\))?)\s*$")
-"""What may stand between a comment and what it documents: annotations, attributes, a template's head."""
+"""Lines between a comment and the definition that it documents: annotations, attributes, a template head."""
 _BORDER = re.compile(r"^\s*(?:/\*+!?|\*+/|\*(?!\*)) ?|\s*\*+/\s*$")
 _DIRECTIVES = ("#include", "#define", "#if", "#endif", "#else", "#elif", "#pragma", "#undef", "#error", "#line")
 
 
 def comment_above(lines: Sequence[str], line: int, *, quoted: bool = False) -> str:
-    """The comment that ends right above a line (from 1), without its marks; `quoted` takes a string as one (Julia)."""
+    """Return the comment right above a line (from 1), without its marks; `quoted` accepts a string (Julia)."""
     at = line - 2
     lowest = max(0, at - _FURTHEST)
     while at >= lowest and _SKIPPED.match(lines[at]):
@@ -367,21 +237,21 @@ def comment_above(lines: Sequence[str], line: int, *, quoted: bool = False) -> s
 
 
 def _line_comments(lines: Sequence[str], at: int, lowest: int) -> str:
-    found: list[str] = []
+    comment: list[str] = []
     while at >= lowest and (mark := _LINE.match(lines[at])) and not lines[at].lstrip().startswith(_DIRECTIVES):
-        found.append(lines[at][mark.end() :].rstrip())
+        comment.append(lines[at][mark.end() :].rstrip())
         at -= 1
-    return "\n".join(reversed(found)).strip()[:_LONGEST_OF_COMMENTS]
+    return "\n".join(reversed(comment)).strip()[:_LONGEST]
 
 
 def _block_comment(lines: Sequence[str], at: int, lowest: int) -> str:
-    found: list[str] = []
+    comment: list[str] = []
     while at >= lowest:
-        found.append(_BORDER.sub("", lines[at]).rstrip())
+        comment.append(_BORDER.sub("", lines[at]).rstrip())
         opened = lines[at].find("/*")
         if opened >= 0:
             alone = not lines[at][:opened].strip()
-            return "\n".join(reversed(found)).strip()[:_LONGEST_OF_COMMENTS] if alone else ""
+            return "\n".join(reversed(comment)).strip()[:_LONGEST] if alone else ""
         at -= 1
     return ""
 
@@ -389,14 +259,14 @@ def _block_comment(lines: Sequence[str], at: int, lowest: int) -> str:
 def _string_above(lines: Sequence[str], at: int, lowest: int) -> str:
     last = lines[at].strip()
     if not last.endswith('"""'):
-        return last.strip('"')[:_LONGEST_OF_COMMENTS] if last.startswith('"') else ""
-    found = [last[:-3]]
+        return last.strip('"')[:_LONGEST] if last.startswith('"') else ""
+    parts = [last[:-3]]
     if last.startswith('"""') and len(last) >= 6:
-        return last[3:-3].strip()[:_LONGEST_OF_COMMENTS]
+        return last[3:-3].strip()[:_LONGEST]
     while (at := at - 1) >= lowest:
         opened = lines[at].find('"""')
         if opened >= 0:
-            found.append(lines[at][opened + 3 :])
-            return "\n".join(part.rstrip() for part in reversed(found)).strip()[:_LONGEST_OF_COMMENTS]
-        found.append(lines[at])
+            parts.append(lines[at][opened + 3 :])
+            return "\n".join(part.rstrip() for part in reversed(parts)).strip()[:_LONGEST]
+        parts.append(lines[at])
     return ""

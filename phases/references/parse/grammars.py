@@ -1,8 +1,8 @@
-"""What the grammars call the things that we call symbols, one query a language.
+"""Tree-sitter queries for symbols, one per language.
 
-A capture names the kind of the symbol that its node is. Beside it: `name` (the node with the name), `declarator` (the C family
-wraps names), `body` (where the signature ends), `receiver` (whose method it is), `scope` (no symbol, but what stands in it
-belongs to it), `import`.
+A capture is named after the kind of symbol that its node is. Other captures: `name` (the node of the name), `declarator` (the
+C family wraps names), `body` (where the signature ends), `receiver` (the type of a method), `scope` (an enclosing scope
+without a symbol).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ class Grammar(NamedTuple):
     """A grammar and what is asked of it."""
 
     words: str
-    """The language, for people."""
+    """Name of the language for messages."""
     package: str
     """The module that has the grammar; its distribution has the same name with hyphens."""
     query: str
@@ -33,7 +33,6 @@ _JAVA = """
 (compact_constructor_declaration name: (_) @name body: (_) @body) @method
 (field_declaration declarator: (variable_declarator name: (_) @name)) @field
 (constant_declaration declarator: (variable_declarator name: (_) @name)) @constant
-(import_declaration) @import
 """
 _SCRIPT = """
 (function_declaration name: (_) @name body: (_) @body) @function
@@ -54,10 +53,6 @@ _SCRIPT = """
 (assignment_expression left: (identifier) @name right: (function_expression body: (_) @body)) @function
 (pair key: (property_identifier) @name value: (arrow_function body: (_) @body)) @function
 (pair key: (property_identifier) @name value: (function_expression body: (_) @body)) @function
-(import_statement) @import
-(export_statement source: (_)) @import
-(call_expression function: (identifier) @_called arguments: (arguments . (string)) (#any-of? @_called "require")) @import
-(call_expression function: (import)) @import
 """
 _JAVASCRIPT = """
 (field_definition property: (_) @name) @field
@@ -89,7 +84,6 @@ _GO = """
 (var_spec name: (identifier) @name) @variable
 (field_declaration name: (_) @name) @field
 (method_elem name: (_) @name) @method
-(import_spec) @import
 """
 _RUST = """
 (function_item name: (_) @name body: (_) @body) @function
@@ -101,14 +95,11 @@ _RUST = """
 (trait_item name: (_) @name body: (_) @body) @trait
 (impl_item type: (_) @name body: (_) @body) @scope
 (mod_item name: (_) @name body: (_) @body) @module
-(mod_item name: (_) !body) @import
 (macro_definition name: (_) @name) @macro
 (const_item name: (_) @name) @constant
 (static_item name: (_) @name) @variable
 (type_item name: (_) @name) @type
 (field_declaration name: (_) @name) @field
-(use_declaration) @import
-(extern_crate_declaration) @import
 """
 _JULIA = """
 (module_definition name: (_) @name) @module
@@ -129,17 +120,12 @@ _JULIA = """
 (const_statement (assignment . (identifier) @name)) @constant
 (source_file (assignment . (identifier) @name) @variable)
 (module_definition (assignment . (identifier) @name) @variable)
-(using_statement) @import
-(import_statement) @import
-(call_expression . (identifier) @_called (argument_list . (string_literal)) (#eq? @_called "include")) @import
 """
 _PYTHON = """
 (function_definition name: (_) @name body: (_) @body) @function
 (class_definition name: (_) @name body: (_) @body) @class
 (module (expression_statement (assignment left: (identifier) @name)) @variable)
 (class_definition body: (block (expression_statement (assignment left: (identifier) @name) @variable)))
-(import_statement) @import
-(import_from_statement) @import
 """
 
 C = """
@@ -153,7 +139,6 @@ C = """
 (type_definition declarator: (_) @declarator) @type
 (preproc_def name: (_) @name) @macro
 (preproc_function_def name: (_) @name value: (_)? @body) @macro
-(preproc_include path: (_)) @import
 """
 CPP = (
     C
@@ -165,7 +150,6 @@ CPP = (
 (namespace_definition name: (_) @name body: (_) @body) @namespace
 (alias_declaration name: (_) @name) @type
 (concept_definition name: (_) @name) @type
-(using_declaration) @import
 """
 )
 CUDA = CPP

@@ -1,31 +1,31 @@
-"""What goes between the indexer and its workers: requests with a file in each, and answers, one JSON object a line."""
+"""Encode and check the messages between the indexer and its workers."""
 
 from __future__ import annotations
 
 import json
 from typing import Any, BinaryIO
 
-from phases.references.parse.model import KINDS, Import, Parsed, Piece, Symbol
+from phases.references.parse.model import KINDS, Parsed, Piece, Symbol
 
 LARGEST = 96 * 1024 * 1024
-"""Bytes of all answers of one worker; those to the largest batch have two thirds of that."""
+"""Maximum bytes of all answers of one worker; a full batch needs about two thirds."""
 GIVEN_UP = "given up: "
-"""How a fault begins that may be the machine's: out of time or memory, ended by a signal. The next run tries it again."""
+"""Prefix of a fault that the machine may have caused: time, memory, a signal. The next run tries again."""
 READY = b'{"ready": true}'
 _MAX_NUMBER = 2**31
 
 
 class InvalidAnswer(ValueError):
-    """What came is no answer."""
+    """A worker's answer that cannot be trusted."""
 
 
 def pack_request(language: str, data: bytes) -> bytes:
-    """One file to parse: a line that says its language and its size, then its bytes."""
+    """Return a request to parse one file: a line with its language and size, then its bytes."""
     return json.dumps({"language": language, "bytes": len(data)}).encode() + b"\n" + data
 
 
 def read_request(requests: BinaryIO) -> tuple[str, bytes] | None:
-    """Language and bytes of the next file; None where there are no more."""
+    """Return language and bytes of the next file; None at the end."""
     line = requests.readline()
     if not line:
         return None
@@ -34,12 +34,12 @@ def read_request(requests: BinaryIO) -> tuple[str, bytes] | None:
 
 
 def pack_answer(parsed: Parsed, number: int) -> bytes:
-    """The line that says what a file holds, and which of the files of this worker it is, from 0."""
+    """Return the answer line for a parsed file with its number within the batch, from 0."""
     return json.dumps({"number": number, "parsed": parsed}, separators=(",", ":")).encode() + b"\n"
 
 
 def parse_answer(line: bytes, number: int) -> Parsed:
-    """What the answer to this file says. Raises InvalidAnswer."""
+    """Return the parsed file in an answer. Raises InvalidAnswer."""
     try:
         answer = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -50,16 +50,12 @@ def parse_answer(line: bytes, number: int) -> Parsed:
 
 
 def validate_parsed(value: Any) -> Parsed:
-    """A parsed file as JSON gives it. Whoever wrote it has read hostile bytes: every part is checked. Raises InvalidAnswer."""
+    """Return a parsed file from JSON. Its writer has read hostile bytes, so every part is checked. Raises InvalidAnswer."""
     try:
-        lines, symbols, imports, pieces, fault = value
+        lines, symbols, pieces, fault = value
         return Parsed(
             _check_number(lines),
             tuple(_parse_symbol(*row) for row in symbols),
-            tuple(
-                Import(_check_text(module), tuple(map(_check_text, names)), _check_number(line))
-                for module, names, line in imports
-            ),
             tuple(_parse_piece(*row) for row in pieces),
             _check_text(fault),
         )

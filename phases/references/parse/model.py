@@ -1,11 +1,11 @@
-"""What is known of one source file: symbols, imports, and the pieces that are searched."""
+"""Values of one parsed source file: symbols and searchable pieces."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-VERSION = 2
-"""Of parsing and cutting together. Raise it when the same file should give something else: what was kept is then made anew."""
+VERSION = 3
+"""Version of parsing and splitting. Increase it when the same file gives other results: cached files are then parsed again."""
 KINDS = (
     *("module", "namespace", "class", "struct", "union", "interface", "trait", "enum", "type", "function", "method"),
     *("macro", "constant", "variable", "field"),
@@ -17,13 +17,13 @@ class Symbol(NamedTuple):
 
     name: str
     kind: str
-    """One of KINDS."""
+    """Element of KINDS."""
     line: int
     end: int
     parent: str = ""
-    """The qualified name of what it stands in (`Encoder`, `Encoder.forward`); empty at the top."""
+    """Qualified name of the enclosing symbol (`Encoder`, `Encoder.forward`); empty at the top level."""
     signature: str = ""
-    """As the source writes it, on one line, 300 characters at most; empty for variables."""
+    """Signature on one line, at most 300 characters; empty for variables."""
     doc: str = ""
     """The docstring or the comment that documents it, 2,000 characters at most."""
 
@@ -31,16 +31,6 @@ class Symbol(NamedTuple):
     def qualified_name(self) -> str:
         """`Encoder.forward`."""
         return f"{self.parent}.{self.name}" if self.parent else self.name
-
-
-class Import(NamedTuple):
-    """What the file takes from elsewhere."""
-
-    module: str
-    """As written: `.layers`, `numpy.linalg`, `../util.js`, `layers.h`, `crate::net`."""
-    names: tuple[str, ...]
-    """The names that are taken out of it; empty where the whole is taken."""
-    line: int
 
 
 class Piece(NamedTuple):
@@ -65,7 +55,6 @@ class Parsed(NamedTuple):
 
     lines: int
     symbols: tuple[Symbol, ...] = ()
-    imports: tuple[Import, ...] = ()
     pieces: tuple[Piece, ...] = ()
     fault: str = ""
-    """Why its symbols are not all there, in words; empty where they are."""
+    """The reason for missing symbols, in words; empty if none are missing."""

@@ -1,4 +1,4 @@
-"""Symbols and imports of Python that Python itself can read."""
+"""Extract symbols from valid Python with its own parser."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from inspect import cleandoc
 from typing import NamedTuple
 
-from phases.references.parse.model import Import, Symbol
+from phases.references.parse.model import Symbol
 
 MOST_SYMBOLS = 20_000
 LONGEST_SIGNATURE, LONGEST_DOC = 300, 2_000
@@ -28,7 +28,7 @@ class NotPython(ValueError):
 
 
 class _Scope(NamedTuple):
-    """What a statement stands in."""
+    """Scope of a statement."""
 
     scope: str
     name: str
@@ -42,48 +42,45 @@ class _Scope(NamedTuple):
 class _Collected(NamedTuple):
     lines: Sequence[str]
     symbols: list[Symbol]
-    imports: list[Import]
     fields: set[tuple[str, str]]
     """Owner and name: a field is listed where it is first set."""
 
 
-def parse_python(text: str) -> tuple[list[Symbol], list[Import]]:
-    """All that the text defines and imports, by line; `text` has no line ends but newlines. Raises NotPython."""
+def parse_python(text: str) -> list[Symbol]:
+    """Return the symbols of a text by line; `text` has no line ends but newlines. Raises NotPython."""
     tree = _parse_tree(text)
-    found = _Collected(text.split("\n"), [], [], set())
+    collected = _Collected(text.split("\n"), [], set())
     walrus = ":=" in text
     stack: list[tuple[Iterator[ast.AST], _Scope]] = [(iter(tree.body), _Scope(_MODULE, ""))]
-    while stack and len(found.symbols) < MOST_SYMBOLS:
+    while stack and len(collected.symbols) < MOST_SYMBOLS:
         statements, place = stack[-1]
         statement = next(statements, None)
         if statement is None:
             stack.pop()
         elif isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
-            stack.append(_add_definition(statement, place, found))
+            stack.append(_add_definition(statement, place, collected))
         elif isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-            _add_assignment(statement, place, found)
-        elif isinstance(statement, (ast.Import, ast.ImportFrom)):
-            found.imports.extend(_imports_of(statement))
+            _add_assignment(statement, place, collected)
         elif isinstance(statement, (*_LOOPS_AND_SUCH, ast.Match, ast.ExceptHandler, ast.match_case)):
             stack.append((_inner_statements(statement), place))
         if walrus and statement is not None and place.scope != _FUNCTION and not isinstance(statement, _FUNCTIONS):
-            _add_walruses(statement, place, found)
-    found.symbols.sort(key=lambda symbol: symbol.line)
-    return found.symbols, found.imports
+            _add_walruses(statement, place, collected)
+    collected.symbols.sort(key=lambda symbol: symbol.line)
+    return collected.symbols
 
 
 def clean_docstring(doc: str) -> str:
-    """A docstring without its indentation, bounded."""
+    """Return a docstring without its indentation, bounded."""
     return cleandoc(doc[: LONGEST_DOC * 2])[:LONGEST_DOC].strip() if doc else ""
 
 
 def join_lines(text: str) -> str:
-    """A signature on one line, bounded."""
+    """Return a signature on one line, bounded."""
     return " ".join(text[: LONGEST_SIGNATURE * 20].split())[:LONGEST_SIGNATURE]
 
 
 def is_constant(name: str) -> bool:
-    """Whether a name is written as constants are."""
+    """Return whether a name is written in capitals."""
     return name.isupper() and len(name) > 1
 
 
@@ -99,9 +96,9 @@ def _parse_tree(text: str) -> ast.Module:
 
 
 def _add_definition(
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, place: _Scope, found: _Collected
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, place: _Scope, collected: _Collected
 ) -> tuple[Iterator[ast.AST], _Scope]:
-    """Takes the symbol; what stands in it comes next."""
+    """Add the symbol, and return the statements inside it."""
     name = f"{place.name}.{node.name}" if place.name else node.name
     instance = owner = ""
     if isinstance(node, ast.ClassDef):
@@ -113,10 +110,10 @@ def _add_definition(
             instance, owner = (first[0].arg if first else ""), place.name
         else:
             instance, owner = place.instance, place.owner  # a function in a method sees its self
-    signature = _signature_of(node, found.lines)
+    signature = _signature_of(node, collected.lines)
     doc = clean_docstring(_docstring_of(node))
     end = node.end_lineno or node.lineno
-    found.symbols.append(Symbol(node.name, kind, node.lineno, end, place.name, signature, doc))
+    collected.symbols.append(Symbol(node.name, kind, node.lineno, end, place.name, signature, doc))
     return iter(node.body), _Scope(inner, name, instance, owner)
 
 
@@ -134,45 +131,45 @@ def _signature_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, l
     body = node.body[0].lineno
     if body == node.lineno + 1 and first.endswith(":") and "#" not in first:
         return join_lines(first[:-1])
-    kept: list[str] = []
+    parts: list[str] = []
     text = "\n".join(lines[at : min(body, at + _HEAD_LINES)])
     start, depth = 0, 0
     for token in _TOKEN.finditer(text):
         mark = token[0]
         if mark[0] == "#":
-            kept.append(text[start : token.start()])
+            parts.append(text[start : token.start()])
             start = token.end()
         elif mark in "([{":
             depth += 1
         elif mark in ")]}":
             depth -= 1
         elif mark == ":" and depth <= 0:
-            return join_lines("".join(kept) + text[start : token.start()])
-    return join_lines("".join(kept) + text[start:])
+            return join_lines("".join(parts) + text[start : token.start()])
+    return join_lines("".join(parts) + text[start:])
 
 
 def _inner_statements(node: ast.AST) -> Iterator[ast.AST]:
-    """The statements in a block of any kind, in their order."""
+    """Yield the statements of a block of any kind, in their order."""
     for part in ("body", "handlers", "cases", "orelse", "finalbody"):
         yield from getattr(node, part, ())
 
 
-def _add_assignment(node: ast.Assign | ast.AnnAssign | ast.AugAssign, place: _Scope, found: _Collected) -> None:
+def _add_assignment(node: ast.Assign | ast.AnnAssign | ast.AugAssign, place: _Scope, collected: _Collected) -> None:
     end = node.end_lineno or node.lineno
     is_lambda = isinstance(node.value, ast.Lambda)
     for target in _flatten_targets(node.targets if isinstance(node, ast.Assign) else (node.target,)):
         if isinstance(target, ast.Attribute):
-            _add_field(target, place, end, found)
+            _add_field(target, place, end, collected)
         elif isinstance(target, ast.Name) and is_lambda:
             kind = "method" if place.scope == _CLASS else "function"
-            signature = join_lines(found.lines[node.lineno - 1])
-            found.symbols.append(Symbol(target.id, kind, target.lineno, end, place.name, signature))
+            signature = join_lines(collected.lines[node.lineno - 1])
+            collected.symbols.append(Symbol(target.id, kind, target.lineno, end, place.name, signature))
         elif isinstance(target, ast.Name) and place.scope != _FUNCTION and not isinstance(node, ast.AugAssign):
-            _add_variable(target, place, end, found)
+            _add_variable(target, place, end, collected)
 
 
 def _flatten_targets(targets: Iterable[ast.expr]) -> Iterator[ast.expr]:
-    """The names and attributes in targets, tuples and stars taken apart."""
+    """Yield the names and attributes in assignment targets, with tuples and stars unpacked."""
     waiting = [*targets][::-1]
     while waiting:
         target = waiting.pop()
@@ -184,33 +181,24 @@ def _flatten_targets(targets: Iterable[ast.expr]) -> Iterator[ast.expr]:
             yield target
 
 
-def _add_variable(target: ast.Name, place: _Scope, end: int, found: _Collected) -> None:
+def _add_variable(target: ast.Name, place: _Scope, end: int, collected: _Collected) -> None:
     kind = "constant" if is_constant(target.id) else "variable"
-    found.symbols.append(Symbol(target.id, kind, target.lineno, end, place.name))
+    collected.symbols.append(Symbol(target.id, kind, target.lineno, end, place.name))
 
 
-def _add_field(target: ast.Attribute, place: _Scope, end: int, found: _Collected) -> None:
+def _add_field(target: ast.Attribute, place: _Scope, end: int, collected: _Collected) -> None:
     of_instance = place.instance and isinstance(target.value, ast.Name) and target.value.id == place.instance
-    if of_instance and (place.owner, target.attr) not in found.fields:
-        found.fields.add((place.owner, target.attr))
-        found.symbols.append(Symbol(target.attr, "field", target.lineno, end, place.owner))
+    if of_instance and (place.owner, target.attr) not in collected.fields:
+        collected.fields.add((place.owner, target.attr))
+        collected.symbols.append(Symbol(target.attr, "field", target.lineno, end, place.owner))
 
 
-def _add_walruses(statement: ast.AST, place: _Scope, found: _Collected) -> None:
+def _add_walruses(statement: ast.AST, place: _Scope, collected: _Collected) -> None:
     """Names bound within the expressions of one statement; the statements in it have their own turn."""
     waiting = [child for child in ast.iter_child_nodes(statement) if isinstance(child, ast.expr)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.NamedExpr):
-            _add_variable(node.target, place, node.end_lineno or node.lineno, found)
+            _add_variable(node.target, place, node.end_lineno or node.lineno, collected)
         if not isinstance(node, ast.Lambda):
             waiting.extend(child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
-
-
-def _imports_of(node: ast.Import | ast.ImportFrom) -> Iterator[Import]:
-    if isinstance(node, ast.Import):
-        for alias in node.names:
-            yield Import(alias.name, (), node.lineno)
-    else:
-        module = "." * node.level + (node.module or "")
-        yield Import(module, tuple(alias.name for alias in node.names), node.lineno)

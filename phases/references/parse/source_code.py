@@ -1,4 +1,4 @@
-"""What one file of code holds, whatever its language; never raises for what is in it."""
+"""Parse one file of any language into symbols and pieces; its content never raises."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from phases.references.parse.grammar_code import EXTRA, NoParser, parse_with_grammar
 from phases.references.parse.grammars import GRAMMARS
-from phases.references.parse.model import Import, Parsed, Piece, Symbol
+from phases.references.parse.model import Parsed, Piece, Symbol
 from phases.references.parse.python_code import MOST_SYMBOLS, NotPython, parse_python
 from phases.references.parse.terms import words_of
 
@@ -18,28 +18,26 @@ _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _CHARSETS = re.compile(
     rb"(?:utf|iso|latin|l1|ascii|cp|windows|koi8|mac|euc|shift|sjis|big5|gb|hz)[-_\w.]*", re.IGNORECASE
 )
-"""Codecs that are no character sets, or slow ones, are not asked: a coding line may name them."""
-_MOST_IMPORTS = 5_000
+"""Names of character sets; a coding line may name other codecs, and slow ones."""
 
 
 def parse_code(language: str, data: bytes) -> Parsed:
-    """The symbols, imports and pieces of a file in a language that languages.language_of names."""
+    """Return the symbols and pieces of a file in a language of `language_of`."""
     text, language, fault = text_of(language, data)
     symbols: list[Symbol] = []
-    imports: list[Import] = []
     try:
-        symbols, imports, found = _parse_symbols(language, text)
-        fault = fault or found
+        symbols, syntax_fault = _parse_symbols(language, text)
+        fault = fault or syntax_fault
     except (RecursionError, MemoryError):
         fault = "it is nested too deeply"
     symbols = symbols[:MOST_SYMBOLS]
     lines = text.count("\n") + (1 if text and not text.endswith("\n") else 0)
     symbols = [symbol._replace(end=min(symbol.end, lines)) for symbol in symbols if symbol.line <= lines]
-    return Parsed(lines, tuple(symbols), tuple(imports[:_MOST_IMPORTS]), pieces_of(language, text, symbols), fault)
+    return Parsed(lines, tuple(symbols), pieces_of(language, text, symbols), fault)
 
 
 def text_of(language: str, data: bytes) -> tuple[str, str, str]:
-    """The text that lines are counted in, the language of that text, and a fault; a notebook gives its joined code cells."""
+    """Return the text in which lines are counted, its language and a fault; for a notebook, its joined code cells."""
     if language != "notebook":
         return _decode_text(data), language, ""
     source = notebook_source(data.removeprefix(codecs.BOM_UTF8))
@@ -71,38 +69,38 @@ def _decode_bytes(data: bytes) -> str:
     return data.decode("latin-1")
 
 
-def _parse_symbols(language: str, text: str) -> tuple[list[Symbol], list[Import], str]:
+def _parse_symbols(language: str, text: str) -> tuple[list[Symbol], str]:
     if language == "python":
         return _parse_python(text)
     if language not in GRAMMARS:
-        return [], [], ""
+        return [], ""
     try:
         return parse_with_grammar(language, text)
     except NoParser as error:
-        return [], [], str(error)
+        return [], str(error)
 
 
-def _parse_python(text: str) -> tuple[list[Symbol], list[Import], str]:
+def _parse_python(text: str) -> tuple[list[Symbol], str]:
     try:
-        return (*parse_python(text), "")
+        return parse_python(text), ""
     except NotPython as error:
         why = str(error)[:200]
     try:
-        symbols, imports, _ = parse_with_grammar("python", text)
+        symbols, _ = parse_with_grammar("python", text)
     except NoParser:
-        return [], [], f"it is not valid Python ({why}), and there is no parser for damaged or old Python: {EXTRA}"
-    return symbols, imports, f"it is not valid Python ({why}): what a tolerant parser found"
+        return [], f"it is not valid Python ({why}), and there is no parser for damaged or old Python: {EXTRA}"
+    return symbols, f"it is not valid Python ({why}): what a tolerant parser found"
 
 
 _MAGIC = re.compile(r"[%!?].*|[\w.\[\]'\" ,]*=[ \t]*[%!]\S.*|[\w.]+\?{1,2}")
-"""Of a line without the blanks around it: beside them, a pattern that takes blanks too would try every way to share them."""
+"""Matches a stripped line: a pattern that also matched blanks would try every way to share them."""
 _CELL_MAGIC = re.compile(r"\s*%%(\w+)")
 _PYTHON_MAGICS = frozenset(("time", "timeit", "capture", "prun", "memit"))
 _LANGUAGES = {"python": "python", "python3": "python", "ipython": "python", "r": "r", "ir": "r", "julia": "julia"}
 
 
 class NotebookSource(NamedTuple):
-    """What a notebook holds."""
+    """Code of a notebook."""
 
     language: str
     text: str
@@ -111,13 +109,13 @@ class NotebookSource(NamedTuple):
 
 
 def notebook_source(data: bytes) -> NotebookSource:
-    """The code of a notebook of format 3 or 4; lines of magic (`%matplotlib`, `!pip`) are blanked, the rest keeps its lines."""
+    """Return the code of a notebook of format 3 or 4, with magic lines (`%matplotlib`, `!pip`) blanked."""
     try:
         notebook = json.loads(data)
     except (ValueError, RecursionError) as error:
         return NotebookSource("python", "", f"the notebook is not JSON: {str(error)[:200]}")
     if not isinstance(notebook, dict):
-        return NotebookSource("python", "", "the notebook is no JSON object")
+        return NotebookSource("python", "", "the notebook is not a JSON object")
     cells = list(_code_cells(notebook))
     language = _notebook_language(notebook)
     if not cells and not isinstance(notebook.get("cells", notebook.get("worksheets")), list):
@@ -126,7 +124,7 @@ def notebook_source(data: bytes) -> NotebookSource:
 
 
 def _code_cells(notebook: dict[str, Any]) -> Iterator[str]:
-    """The sources of the code cells, in their order."""
+    """Yield the sources of the code cells, in their order."""
     sheets = notebook.get("worksheets") if "cells" not in notebook else [notebook]
     for sheet in sheets if isinstance(sheets, list) else []:
         cells = sheet.get("cells") if isinstance(sheet, dict) else None
@@ -140,8 +138,8 @@ def _code_cells(notebook: dict[str, Any]) -> Iterator[str]:
 
 
 def _blank_magic(cell: str) -> str:
-    found = _CELL_MAGIC.match(cell)
-    if found and found[1] not in _PYTHON_MAGICS:
+    match = _CELL_MAGIC.match(cell)
+    if match and match[1] not in _PYTHON_MAGICS:
         return "\n" * cell.count("\n")
     return "\n".join("" if _MAGIC.fullmatch(line.strip(" \t")) else line for line in cell.split("\n"))
 
@@ -152,8 +150,8 @@ def _notebook_language(notebook: dict[str, Any]) -> str:
     kernel, language = about.get("kernelspec"), about.get("language_info")
     kernel = kernel if isinstance(kernel, dict) else {}
     language = language if isinstance(language, dict) else {}
-    for said in (language.get("name"), kernel.get("language"), kernel.get("name")):
-        if isinstance(said, str) and (known := _LANGUAGES.get(re.split(r"[-\d]", said.lower())[0])):
+    for declared in (language.get("name"), kernel.get("language"), kernel.get("name")):
+        if isinstance(declared, str) and (known := _LANGUAGES.get(re.split(r"[-\d]", declared.lower())[0])):
             return known
     return "python"
 
@@ -171,7 +169,7 @@ _MARKS = " \t/*#-%!'\""
 _INSIDE = frozenset(("python", "notebook"))
 """Languages that document a function within it."""
 _TALLEST_HEAD = 40
-"""Lines that a signature may take before its docstring."""
+"""Maximum lines of a signature before its docstring."""
 
 
 class _OwnPiece(NamedTuple):
@@ -182,22 +180,22 @@ class _OwnPiece(NamedTuple):
 
 
 def pieces_of(language: str, text: str, symbols: Sequence[Symbol]) -> tuple[Piece, ...]:
-    """The pieces of one file, by line. Each line of code is in one piece alone; a function's nested ones belong to it."""
+    """Split a file into pieces, by line. Each line of code is in one piece; nested functions belong to the outer one."""
     lines = text.split("\n")
     if lines and not lines[-1]:
         lines.pop()
     if language == "text":
         return tuple(_text_pieces(lines))
     owners = _own_pieces(symbols, len(lines))
-    found = sorted(_code_pieces(lines, owners, symbols, language), key=lambda piece: (piece.line, -piece.end))
-    return tuple(found)
+    pieces = sorted(_code_pieces(lines, owners, symbols, language), key=lambda piece: (piece.line, -piece.end))
+    return tuple(pieces)
 
 
 def _own_pieces(symbols: Sequence[Symbol], lines: int) -> list[_OwnPiece]:
     """Outer before inner; a function in a function is none."""
     owners: list[_OwnPiece] = []
     closed = 0
-    for symbol in sorted(symbols, key=lambda one: (one.line, -one.end, one.kind not in _REST)):
+    for symbol in sorted(symbols, key=lambda candidate: (candidate.line, -candidate.end, candidate.kind not in _REST)):
         if not 1 <= symbol.line <= symbol.end <= lines or symbol.line <= closed:
             continue
         if symbol.kind in _WHOLE:
@@ -242,29 +240,29 @@ def _owner_of_lines(owners: Sequence[_OwnPiece], lines: int) -> Iterator[int]:
 
 
 def _documentation_lines(lines: Sequence[str], owners: Sequence[_OwnPiece], language: str) -> set[int]:
-    """The lines (from 0) that document: they are searched as that, and not once more as a body."""
-    found: set[int] = set()
+    """Return the lines (from 0) of documentation, which are not searched a second time as code."""
+    documented: set[int] = set()
     for _, symbol in owners:
         if not symbol.doc:
             continue
         if language in _INSIDE:
-            found.update(_docstring_lines(lines, symbol))
+            documented.update(_docstring_lines(lines, symbol))
         above = symbol.line - 2
         lowest = max(0, above - symbol.doc.count("\n") - 3)
         while above >= lowest and _COMMENT.match(lines[above]) and lines[above].strip(_MARKS) in symbol.doc:
-            found.add(above)
+            documented.add(above)
             above -= 1
-    return found
+    return documented
 
 
 def _docstring_lines(lines: Sequence[str], symbol: Symbol) -> range:
-    """Where a Python docstring stands: its first words follow a quote near the top of the body."""
+    """Return the lines of a Python docstring: its first words follow a quote near the top of the body."""
     first = symbol.doc.lstrip()[:12].split("\n")[0]
     for at in range(symbol.line - 1, min(symbol.end, symbol.line + _TALLEST_HEAD)):
-        found = _STRING_START.match(lines[at].lstrip())
-        if not found:
+        match = _STRING_START.match(lines[at].lstrip())
+        if not match:
             continue
-        quote, after = found[1], lines[at].lstrip()[found.end() :]
+        quote, after = match[1], lines[at].lstrip()[match.end() :]
         if first not in (after if after.strip() or at + 1 == len(lines) else lines[at + 1]):
             continue
         if quote in after:
@@ -276,8 +274,8 @@ def _docstring_lines(lines: Sequence[str], symbol: Symbol) -> range:
 def _field_names(symbols: Sequence[Symbol]) -> dict[str, list[str]]:
     fields: dict[str, list[str]] = {}
     for symbol in symbols:
-        if symbol.parent and symbol.kind not in _WHOLE and len(row := fields.setdefault(symbol.parent, [])) < 200:
-            row.append(symbol.name)
+        if symbol.parent and symbol.kind not in _WHOLE and len(names := fields.setdefault(symbol.parent, [])) < 200:
+            names.append(symbol.name)
     return fields
 
 

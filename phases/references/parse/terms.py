@@ -1,4 +1,4 @@
-"""The words of code that searching goes by: identifiers taken apart, endings cut, accents folded."""
+"""Split code into search words: identifiers taken apart, endings cut, accents folded."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ LONGEST_WORD = 40
 _RUN = re.compile(r"\w+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W_A-Za-z0-9]+")
 _JOINT = re.compile(r"[\W_]+")
-"""What is between the parts of a run: `_`, and what a folded letter brings along, as `⑴` brings brackets."""
+"""Separators within a run: `_`, and signs from folding, like the brackets of `⑴`."""
 _WIDE = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+")
-"""Scripts that put no space between words: their characters are searched in pairs."""
+"""Scripts without spaces between words; their characters are indexed in pairs."""
 _VOWEL = re.compile("[aeiouy]")
 _KEPT_TWINS = "lsz"
 _LETTERS = str.maketrans(
@@ -21,22 +21,22 @@ _LETTERS = str.maketrans(
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in its order, in lower case and without endings: `getLoss_2` gives get, loss, 2 and getloss2."""
+    """Return the words of a text in order, in lower case and stemmed: `getLoss_2` gives get, loss, 2 and getloss2."""
     # cut here and not by FTS5, whose tokenisers know no identifiers (decision 109)
-    found: list[str] = []
+    words: list[str] = []
     for run in _RUN.findall(text):
-        found += _words_of_run(run) if len(run) < 200 else _split_run(run[:2000])
-    return found
+        words += _words_of_run(run) if len(run) < 200 else _split_run(run[:2000])
+    return words
 
 
 def first_spellings(text: str) -> dict[str, str]:
-    """How a text first spells each of its words, in lower case; without what words_of joins: of `getLoss` get and loss."""
-    found: dict[str, str] = {}
+    """Return the first spelling of each word in lower case, without the joined forms of words_of."""
+    spellings: dict[str, str] = {}
     for run in _RUN.findall(text):
         for part in _PART.findall(run[:2000]) if run.isascii() else (run[:2000],):
             for word in words_of(part):
-                found.setdefault(word, part.lower())
-    return found
+                spellings.setdefault(word, part.lower())
+    return spellings
 
 
 @lru_cache(maxsize=1 << 16)
@@ -45,7 +45,7 @@ def _words_of_run(run: str) -> tuple[str, ...]:
 
 
 def fold_name(name: str) -> str:
-    """A name without what spellings differ in: `get_loss`, `getLoss` and `GetLoss` are one."""
+    """Return a name without differences in spelling: `get_loss`, `getLoss` and `GetLoss` are equal."""
     return name.replace("_", "").lower() or name
 
 
@@ -81,7 +81,7 @@ def _foreign_words(part: str) -> list[str]:
 
 
 def stem_word(word: str) -> str:
-    """An English word in lower case without the ending of its number or tense, so that `computes` and `computing` meet."""
+    """Return a lower-case English word without the ending of number or tense, so that `computes` and `computing` are equal."""
     if len(word) < 4:
         return word
     if word.endswith("s") and not word.endswith(("ss", "us", "is")):

@@ -1,4 +1,4 @@
-"""The process that parses hostile files, one after the other. It may crash or be killed at any time."""
+"""Parse hostile files one after the other, in a process that may crash or be killed at any time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COLLECT_EVERY = 200
 
 
 def run_worker() -> None:
-    """Answers the requests on standard input until there are no more."""
+    """Answer the requests on standard input until it ends."""
     seconds = int(sys.argv[1])
     _set_limits()
     warnings.simplefilter("ignore")
@@ -29,7 +29,7 @@ def run_worker() -> None:
 
 
 def answer_requests(requests: BinaryIO, answers: BinaryIO, seconds: int) -> None:
-    """Reads files from one stream, writes what they hold to the other."""
+    """Read files from one stream, and write their parsed form to the other."""
     answers.write(READY + b"\n")
     answers.flush()
     count = 0
@@ -43,7 +43,7 @@ def answer_requests(requests: BinaryIO, answers: BinaryIO, seconds: int) -> None
 
 
 def build_answer(language: str, data: bytes, number: int) -> bytes:
-    """The answer to one file."""
+    """Return the answer line for one file."""
     try:
         return pack_answer(parse_code(language, data), number)
     except MemoryError:

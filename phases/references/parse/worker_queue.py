@@ -1,7 +1,7 @@
-"""Parses many files in a few worker processes: hostile bytes may crash, hang or swell a worker, and nothing else.
+"""Parse many files in worker processes; hostile bytes can only crash, stall or bloat a worker.
 
-Files go in batches, each to a fresh worker, which answers them in their order. So the first file that is not answered is the one
-that the worker failed over: it is tried once more alone, then as plain text, and the rest of its batch goes to another worker.
+Each batch of files goes to a fresh worker, which answers in order, so the first missing answer identifies the file that it failed
+over. That file is tried once more alone, then as plain text; the rest of its batch goes to another worker.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from pipeline.base.workers import (
 )
 
 SECONDS = 20.0
-"""Of processor time for one file."""
+"""Processor time for one file."""
 _MAX_WORKERS = 4
-_TINY_BATCH, BATCH_FILES, _BATCH_BYTES = 20, 400, 6 * 1024 * 1024
-"""A start costs as much as some 20 files, so fewer are not worth a second worker, and a batch should have many more."""
+BATCH_FILES, _BATCH_BYTES = 200, 6 * 1024 * 1024
+"""Files and bytes of a batch. To start its worker costs as much as some 20 files."""
 MOST_GIVEN_UP, LONGEST_GIVEN_UP = 20, 300.0
-"""Files, and seconds spent on them, after which what is left is taken as text: a repository of traps would take days."""
+"""Files given up, and seconds spent on them, after which the rest is taken as text: a repository of traps would take days."""
 _ENOUGH = GIVEN_UP + "so many other files of the repository could not be parsed in time that this one was not tried"
 _MAX_STARTS = 3
 _START_SECONDS = 60.0
@@ -58,16 +58,16 @@ class ParseJob(NamedTuple):
     fault: str = ""
 
     def as_text(self, fault: str) -> Self | None:
-        """The same as plain text, so that a search still finds it; None where it is that already or cannot be."""
+        """Return the job as plain text, so that a search still finds it; None if it is text already, or a notebook."""
         return None if self.language in ("text", "notebook") else self._replace(language="text", fault=fault)
 
     def as_blank(self, fault: str) -> Self:
-        """A file of as many lines with nothing on them: no parser fails over it."""
+        """Return a file with as many empty lines: no parser fails over it."""
         return self._replace(language="text", data=b"\n" * (self.data.count(b"\n") + 1), fault=self.fault or fault)
 
 
 class _Failure(NamedTuple):
-    """Why a worker did not answer a file. `is_final`: it was this file, and no damage that an earlier one did."""
+    """The reason for a missing answer. `is_final`: the file itself is to blame, not an earlier one."""
 
     why: str
     is_final: bool
@@ -76,26 +76,22 @@ class _Failure(NamedTuple):
 def parse_files(
     files: Iterable[tuple[Key, str, bytes]],
     *,
-    expected: int = BATCH_FILES,
     count: int | None = None,
     seconds: float = SECONDS,
     start: WorkerStart = UNCONFINED,
 ) -> Generator[tuple[Key, Parsed], None, None]:
     """For each key, language and content what the file holds, in the order given; a few batches are read ahead of need.
 
-    `expected`: about how many files there are. `count`: how many workers there may be (one for each processor, four at most,
-    if not given). No worker outlives this generator: close it.
-    Raises PhaseError where no worker can be started.
+    `count`: how many workers there may be (one for each processor, four at most, if not given). No worker outlives this
+    generator: close it. Raises PhaseError if no worker can be started.
     """
     count = max(1, count if count is not None else min(_MAX_WORKERS, count_processors()))
-    rounds = max(1, -(-expected // (count * BATCH_FILES)))
-    most = max(_TINY_BATCH, -(-expected // (count * rounds)))  # as many batches for each worker
     workers = _Workers(seconds, start)
     pending: deque[tuple[list[Key], Future[list[Parsed]]]] = deque()
     # decision 148: threads only wait for workers, so that none of them waits while our caller writes what it got
     with reporting_thread_shortage(), ThreadPoolExecutor(count) as executor:
         try:
-            for batch in batch_by_size(files, lambda one: len(one[2]), most, _BATCH_BYTES):
+            for batch in batch_by_size(files, lambda one: len(one[2]), BATCH_FILES, _BATCH_BYTES):
                 jobs = [ParseJob(language, data) for _, language, data in batch]
                 pending.append(([key for key, _, _ in batch], executor.submit(workers.parse_batch, jobs)))
                 if len(pending) > count + 1:  # one more than can run, so that no worker waits for our reader
@@ -111,12 +107,12 @@ def parse_files(
 def batch_by_size(
     items: Iterable[Item], size_of: Callable[[Item], int], most: int, largest: int
 ) -> Iterator[list[Item]]:
-    """The items in their order, so many together at most; a batch ends once it has reached the largest size."""
+    """Yield the items in order in batches of limited number; a batch ends once it has reached the largest size."""
     batch: list[Item] = []
     size = 0
-    for one in items:
-        batch.append(one)
-        size += size_of(one)
+    for item in items:
+        batch.append(item)
+        size += size_of(item)
         if len(batch) >= most or size >= largest:
             yield batch
             batch, size = [], 0
@@ -134,13 +130,13 @@ class _Workers:
         self._given_up, self._spent = 0, 0.0
 
     def stop(self) -> None:
-        """Ends every worker; what is not parsed yet will not be."""
+        """End every worker; files that are not parsed yet are dropped."""
         self._stopped = True
         for process in [*self._running]:
             process.kill()
 
     def parse_batch(self, jobs: Sequence[ParseJob]) -> list[Parsed]:
-        """What each file holds. The cost grows with the files: each worker that fails has one file less to fail over."""
+        """Return the parsed files. Each worker that fails has one file less to fail over."""
         done: list[Parsed] = []
         while len(done) < len(jobs):
             rest = [self._spare(job) for job in jobs[len(done) :]]
@@ -151,16 +147,13 @@ class _Workers:
         return done
 
     def _spare(self, job: ParseJob) -> ParseJob:
-        """The job, or less of it where too much was given up already."""
+        """Return the job, reduced to text if too many files were given up."""
         if self._given_up < MOST_GIVEN_UP and self._spent < LONGEST_GIVEN_UP:
             return job
-        hopeless = self._given_up >= 2 * MOST_GIVEN_UP or self._spent >= 2 * LONGEST_GIVEN_UP
-        if hopeless or job.language == "notebook":
-            return job.as_blank(_ENOUGH)
-        return job.as_text(_ENOUGH) or job
+        return job.as_blank(_ENOUGH) if job.language == "notebook" else job.as_text(_ENOUGH) or job
 
     def _parse_alone(self, job: ParseJob, failure: _Failure) -> Parsed:
-        """A file that a worker failed over, each time in a fresh one: as it is, as plain text, or not at all."""
+        """Parse a file that a worker failed over, each time in a fresh worker: as it is, then as plain text."""
         # once more as it is: an earlier file of the batch may have damaged the worker (decision 148)
         if not failure.is_final:
             answers, again = self._run_worker([job])
@@ -173,11 +166,10 @@ class _Workers:
             answers, again = self._run_worker([text])
             if again is None:
                 return answers[0]
-            self._given_up += 1
         return Parsed(job.data.count(b"\n") + 1, fault=fault)
 
     def _run_worker(self, jobs: Sequence[ParseJob]) -> tuple[list[Parsed], _Failure | None]:
-        """What a fresh worker answers, and why it did not answer the file after those."""
+        """Return the answers of a fresh worker, and why it did not answer the next file."""
         answers: list[Parsed] = []
         # A file, not a pipe: nobody has to write while the worker reads, and it never waits for its next request.
         with tempfile.TemporaryFile() as requests:
@@ -217,9 +209,9 @@ class _Workers:
         )
 
     def _start_ready(self, requests: IO[bytes]) -> tuple[subprocess.Popen[bytes], _Lines]:
-        """A worker that has begun, and what it says. Raises PhaseError.
+        """Return a worker that is ready, and its output. Raises PhaseError.
 
-        One that ends before it is ready has met no file: that is the machine's fault, and tried again.
+        One that ends before it is ready has not seen a file: the machine is to blame, and it is tried again.
         """
         why = ""
         for _ in range(_MAX_STARTS):
@@ -263,7 +255,7 @@ class _Lines:
         _widen_pipe(self._descriptor)
 
     def next_line(self, seconds: float) -> bytes:
-        """The next line. Raises TimeoutError, InvalidAnswer where it says too much, and EOFError where it has ended."""
+        """Return the next line. Raises TimeoutError, InvalidAnswer if there is too much, and EOFError at the end."""
         searched = 0
         while (end := self._come.find(b"\n", searched)) < 0:
             searched = len(self._come)
@@ -286,7 +278,7 @@ class _Lines:
 
 
 def start_worker(requests: int, seconds: float, start: WorkerStart) -> subprocess.Popen[bytes]:
-    """A worker that answers the requests in an open file. Raises PhaseError."""
+    """Start a worker that answers the requests in an open file. Raises PhaseError."""
     argv = [sys.executable, "-I", "-m", "phases.references.parse.worker", str(max(1, int(seconds)))]
     try:
         return subprocess.Popen(
@@ -310,7 +302,7 @@ def _start_error(why: str) -> PhaseError:
 
 
 def _end_process(process: subprocess.Popen[bytes]) -> int:
-    """Ends a process, whatever it does; its exit code."""
+    """End a process unconditionally, and return its exit code."""
     process.kill()
     with process:
         pass
@@ -326,7 +318,7 @@ def _widen_pipe(end: int) -> None:
 
 
 def count_processors() -> int:
-    """Those that this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,1 +1,1 @@
-"""Downloads from places that nobody vouches for: the ground floor of everything here that asks a web server."""
+"""Downloads from untrusted servers; every other web request in the tree uses them."""

@@ -1,4 +1,4 @@
-"""Decides what a download may connect to."""
+"""Decide what a download may connect to."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Forbidden(PipelineError):
 
 
 class MalformedAddress(Forbidden):
-    """What is no address of the web: only another spelling of it helps."""
+    """A string that is not a web address: only another spelling of it helps."""
 
 
 @dataclass(frozen=True)
@@ -78,14 +78,14 @@ class Target:
 
     scheme: str
     host: str
-    """In ASCII and without brackets."""
+    """Host in ASCII and without brackets."""
     port: int
     path: str
-    """With the query, and percent-encoded where it is not ASCII."""
+    """Path with the query, percent-encoded where it is not ASCII."""
 
     @property
     def authority(self) -> str:
-        """Host and port as the Host header has them."""
+        """Return host and port in the form of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -95,9 +95,9 @@ class Target:
 
 
 def target_of(url: str, *, private: bool = False) -> Target:
-    """The parts of a URL; Forbidden where there is more than one way to read it. `private` opens all ports."""
+    """Split a URL into its parts; `private` opens all ports. Raises Forbidden if it can be read in two ways."""
     if len(url) > LONGEST_URL:
-        raise Forbidden(f"the URL has {len(url):,} characters, and {LONGEST_URL:,} are the most")
+        raise Forbidden(f"the URL has {len(url):,} characters, over the limit of {LONGEST_URL:,}")
     if _UNFIT.search(url):
         raise Forbidden("a URL has no blanks, backslashes or control characters; write them as %20 and the like")
     match = _URL.fullmatch(url)
@@ -110,20 +110,20 @@ def target_of(url: str, *, private: bool = False) -> Target:
         raise MalformedAddress("it has no host name")
     host, port = _host_and_port(authority, _PORTS[scheme])
     if port not in _PUBLIC_PORTS and not private:
-        raise Forbidden(f"port {port} is not asked; only {', '.join(map(str, sorted(_PUBLIC_PORTS)))} are")
+        raise Forbidden(f"port {port} is not allowed; only {', '.join(map(str, sorted(_PUBLIC_PORTS)))} are")
     path = match[3] if match[3].startswith("/") else "/" + match[3]
     return Target(scheme, host, port, quote(path, safe="!#$%&'()*+,/:;=?@[]~"))
 
 
 def printable_url(url: str) -> str:
-    """A URL for people to read: without passwords, on one line, and not too long."""
+    """Return a URL for display: without passwords, on one line, and bounded."""
     bare = re.sub(r"//[^/?#]*@", "//…@", url[:2000])
     plain = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in bare)
     return plain if len(plain) <= _LONGEST_SHOWN else plain[:_LONGEST_SHOWN] + "…"
 
 
 def why_refused(address: str, *, private: bool = False) -> str | None:
-    """Why this address, as a resolver returned it, must not be connected to; None where it may be.
+    """Return why a resolved address must not be connected to, or None.
 
     Only public unicast is permitted. `private` permits loopback and the ranges of intranets too, and nothing else.
     """
@@ -152,18 +152,18 @@ def why_refused(address: str, *, private: bool = False) -> str | None:
 
 
 def permit_addresses(host: str, addresses: Iterable[str], *, private: bool = False) -> tuple[str, ...]:
-    """The addresses of a host in plain spelling, each once; Forbidden where even one of them is refused.
+    """Return the addresses of a host in plain spelling, each once. Raises Forbidden if one of them is refused.
 
     A name with a public and a private address is an attack, or as good as one: it is refused, not sifted.
     """
-    found = tuple(dict.fromkeys(addresses))
-    for address in found:
+    unique = tuple(dict.fromkeys(addresses))
+    for address in unique:
         reason = why_refused(address, private=private)
         if reason:
-            raise Forbidden(f"{host} leads to {printable_url(address)}, which is {reason}: that is not asked")
-    if not found:
+            raise Forbidden(f"{host} leads to {printable_url(address)}, which is {reason}: that is not allowed")
+    if not unique:
         raise Forbidden(f"{host} has no address")
-    return tuple(str(ipaddress.ip_address(address)) for address in found)
+    return tuple(str(ipaddress.ip_address(address)) for address in unique)
 
 
 def _is_inside(network: _Network, address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
@@ -171,7 +171,7 @@ def _is_inside(network: _Network, address: ipaddress.IPv4Address | ipaddress.IPv
 
 
 def _inner_ipv4(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address that a connection would go to in the end. Networks without IPv4 reach all of it by NAT64."""
+    """Return the IPv4 address that a connection would reach in the end. Networks without IPv4 reach all of it by NAT64."""
     if address in _NAT64:
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped
@@ -199,7 +199,7 @@ def _parse_ipv6(text: str) -> str:
 
 
 def _parse_name(host: str) -> str:
-    """A host name in ASCII. Digits in circles become plain ones here, and the address that they spell is checked."""
+    """Return a host name in ASCII. Circled digits become plain ones here, and the address they spell is checked."""
     try:
         # The length goes first: the codec takes its time over long names.
         ascii_name = host.encode("idna").decode("ascii").lower() if len(host) <= 253 else ""

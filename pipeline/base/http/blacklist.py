@@ -1,4 +1,4 @@
-"""Addresses that the user does not want fetched: a repository, a page, a whole host, whichever way they are written.
+"""Apply the user's blacklist of addresses: a repository, a page, or a whole host, in any spelling.
 
 A line is an address (https://github.com/owner/name), a host (example.org, which means those below it too), or a repository
 (owner/name, on any host). What leads there by a redirect is refused like what names it.
@@ -26,10 +26,10 @@ _SAME_HOST = {
     "codeload.github.com": "github.com",
     "api.github.com": "github.com",
 }
-"""Where the same repository is served from, too."""
+"""Mirror hosts of the same repositories."""
 _ARXIV = re.compile(r"/(?:abs|pdf|e-print|src|html|format|ps)/(.+?)(?:v[0-9]+)?(?:\.pdf)?", re.IGNORECASE)
 _NONE = ("none", "n/a")
-"""What a list says in words that forbids nothing."""
+"""Lines that state in words that the list forbids nothing."""
 
 
 class Blacklisted(Forbidden):
@@ -37,7 +37,7 @@ class Blacklisted(Forbidden):
 
 
 class _Place(NamedTuple):
-    """What an address names, in the one way that all its spellings share."""
+    """An address in the form that all its spellings share."""
 
     host: str
     parts: tuple[str, ...]
@@ -45,29 +45,29 @@ class _Place(NamedTuple):
 
 
 def read_blacklist(path: str) -> str:
-    """The lines of a list, ready to be kept as a setting. Raises UsageError for one that says nothing that could be held to."""
+    """Return the lines of a list as one setting. Raises UsageError for a line that cannot be applied."""
     try:
         text = read_bytes(path, limit=_LARGEST).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError(f"--blacklist {path}: it is no UTF-8 text") from error
+        raise UsageError(f"--blacklist {path}: it is not UTF-8 text") from error
     except StorageError as error:
         raise UsageError(f"--blacklist {path}: {error}; give a file with an address in each line") from error
-    kept: list[str] = []
+    entries: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
-        said = re.sub(r"(?:^|\s)#.*", "", line).strip().strip("<>").lstrip("-*• ").strip()
-        if not said or said.lower() in _NONE:
+        entry = re.sub(r"(?:^|\s)#.*", "", line).strip().strip("<>").lstrip("-*• ").strip()
+        if not entry or entry.lower() in _NONE:
             continue
-        if _rule_of(said) is None or len(kept) >= _MOST_LINES:
+        if _rule_of(entry) is None or len(entries) >= _MOST_LINES:
             raise UsageError(
-                f"--blacklist {path}, line {number}: {said[:100]!r} is no address (https://host/path), host (example.org) or "
-                "repository (owner/name); put # before what is a remark"
+                f"--blacklist {path}, line {number}: {entry[:100]!r} is not an address (https://host/path), host (example.org) "
+                "or repository (owner/name); put # before a comment"
             )
-        kept.append(said)
-    return "\n".join(dict.fromkeys(kept))
+        entries.append(entry)
+    return "\n".join(dict.fromkeys(entries))
 
 
 def why_blacklisted(target: Target, blacklist: str) -> str:
-    """Which line of the list forbids an address, in words; empty where none does."""
+    """Return which line of the list forbids an address, in words, or an empty string."""
     if not blacklist:
         return ""
     place = _place_of(target)
@@ -76,20 +76,20 @@ def why_blacklisted(target: Target, blacklist: str) -> str:
 
 
 def refuse_blacklisted(target: Target, blacklist: str) -> None:
-    """Raises Blacklisted for an address that the list forbids."""
+    """Raise Blacklisted for an address that the list forbids."""
     if why := why_blacklisted(target, blacklist):
         raise Blacklisted(why)
 
 
 @cache
 def _rules_of(blacklist: str) -> Sequence[tuple[str, _Place]]:
-    found = [(line, _rule_of(line)) for line in blacklist.split()]
+    rules = [(line, _rule_of(line)) for line in blacklist.split()]
     # what came another way than by read_blacklist is held to all the same: a host of that name
-    return [(line, rule or _Place(line.casefold(), (), "")) for line, rule in found]
+    return [(line, rule or _Place(line.casefold(), (), "")) for line, rule in rules]
 
 
 def _rule_of(line: str) -> _Place | None:
-    """What a line forbids; a repository of no host has an empty one. None for what is no line of a list."""
+    """Parse a line of the list; a repository without a host has an empty one. Returns None for an invalid line."""
     if _REPOSITORY.fullmatch(line) and "." not in line.partition("/")[0]:
         return _Place("", _split_path(line), "")
     if _HOST.fullmatch(line):
@@ -107,8 +107,8 @@ def _place_of(target: Target) -> _Place:
     path, _, query = target.path.partition("#")[0].partition("?")
     host = _fold_host(target.host)
     if host == "arxiv.org" or host.endswith(".arxiv.org"):
-        host, found = "arxiv.org", _ARXIV.fullmatch(path)
-        path = f"/{found[1]}" if found else path
+        host, paper = "arxiv.org", _ARXIV.fullmatch(path)
+        path = f"/{paper[1]}" if paper else path
     parts = _split_path(path)
     if target.host.casefold() == "api.github.com" and parts[:1] == ("repos",):
         parts = parts[1:]
@@ -121,7 +121,7 @@ def _fold_host(host: str) -> str:
 
 
 def _split_path(path: str) -> tuple[str, ...]:
-    """The parts of a path, without what changes nothing: case, signs written as numbers, dots, `.git`."""
+    """Split a path into parts, without differences that mean nothing: case, escapes, dots, `.git`."""
     plain = posixpath.normpath("/" + unquote(path)).casefold()
     return tuple(part.removesuffix(".git") for part in plain.split("/") if part)
 

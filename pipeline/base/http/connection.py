@@ -1,4 +1,4 @@
-"""Asks one web server one question, at an address that was checked, within limits of time and bytes.
+"""Send one request to one web server, at a checked address, within limits of time and bytes.
 
 Downloads come through here. The models' SDKs bring a client of their own, which
 phases/llm/adapters/connection.py limits.
@@ -37,7 +37,7 @@ _QUESTION = (
 
 
 class RequestFailed(Exception):
-    """Why one try came to nothing, in words; `wait` is how many seconds the server asks for, `status` what it answered."""
+    """Reason of one failed try; `wait` is the delay in seconds that the server asks for, `status` its answer."""
 
     def __init__(self, reason: str, *, transient: bool = False, wait: float = 0, status: int = 0) -> None:
         super().__init__(reason)
@@ -46,7 +46,7 @@ class RequestFailed(Exception):
 
 @dataclass(frozen=True)
 class ClientOptions:
-    """What connections are made with. `ends` is the moment, on the monotonic clock, when all must be over."""
+    """Options of a connection. `ends` is the deadline of the whole request, on the monotonic clock."""
 
     ends: float
     seconds_to_connect: float
@@ -58,29 +58,29 @@ class ClientOptions:
     proxy: Proxy | None = None
 
     def way_to(self, target: Target) -> Proxy | None:
-        """The proxy that leads to that host; None where the way is straight."""
+        """Return the proxy for that host, or None for a direct connection."""
         return self.proxy if self.proxy and self.proxy.is_for(target.host, target.port) else None
 
     def seconds_left(self, most: float = float("inf")) -> float:
-        """How long the next step may take; TimeoutError where the time is up."""
+        """Return how long the next step may take. Raises TimeoutError after the deadline."""
         left = self.ends - time.monotonic()
         if left <= 0:
             raise TimeoutError("the time is up")
         return min(left, most)
 
     def step_seconds(self) -> float:
-        """How long one read or write may take; TimeoutError where the time is up."""
+        """Return how long one read or write may take. Raises TimeoutError after the deadline."""
         return self.seconds_left(_LONGEST_SILENCE)
 
 
 def addresses_of(host: str, port: int) -> Sequence[str]:
-    """The system's own resolver. Raises OSError, or UnicodeError for a name that cannot be one."""
+    """Resolve a host with the system's resolver. Raises OSError, or UnicodeError for an impossible name."""
     return [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
 
 
 @contextmanager
 def open_response(target: Target, options: ClientOptions, request: bytes = b"") -> Iterator[HTTPResponse]:
-    """The answer to a request (a GET where none is given), its body still to be read.
+    """Open the response to a request (a GET without `request`), its body still unread.
 
     Raises Forbidden, and OSError, http.client.HTTPException or ValueError for trouble.
 
@@ -109,7 +109,7 @@ def read_body(response: HTTPResponse, most: int) -> Iterator[bytes]:
     )
     if coding not in ("", "identity", "chunked") or packing not in ("", "identity", "gzip", "x-gzip"):
         way = printable_url(packing or coding)
-        raise RequestFailed(f"the server packs it in a way that was not asked for ({way}); {BY_HAND}")
+        raise RequestFailed(f"the server uses an encoding that was not requested ({way}); {BY_HAND}")
     if response.length is not None and response.length > most:
         raise _too_large(most)
     body = _cap_pieces(_read_pieces(response), most)
@@ -117,13 +117,13 @@ def read_body(response: HTTPResponse, most: int) -> Iterator[bytes]:
 
 
 class _DeadlineReader(io.RawIOBase):
-    """What comes over a connection. Each single read gets what is left of the time, or a byte a minute goes on for ever."""
+    """A reader with a deadline over all reads: a byte a minute would otherwise go on for ever."""
 
     def __init__(self, connection: socket.socket, options: ClientOptions) -> None:
         self._connection, self._options = connection, options
 
     def makefile(self, mode: str) -> io.BufferedReader:
-        """The bytes as a file, as the library asks a socket for it."""
+        """Return the bytes as a file, as the library asks a socket for it."""
         return io.BufferedReader(self, _PIECE)
 
     def readable(self) -> bool:
@@ -166,7 +166,7 @@ def _connect_to(address: str, target: Target, options: ClientOptions) -> socket.
 
 
 def _resolve_host(target: Target, options: ClientOptions) -> Sequence[str]:
-    """Asks the resolver in a thread: there is no other way to stop waiting for it."""
+    """Ask the resolver in a thread: there is no other way to stop waiting for it."""
     answers: queue.SimpleQueue[Sequence[str] | OSError | ValueError] = queue.SimpleQueue()
 
     def ask() -> None:
@@ -194,7 +194,7 @@ def _read_pieces(response: HTTPResponse) -> Iterator[bytes]:
 
 
 def _gunzip_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Undoes gzip, a bounded piece at a time. The stream ends where it says so, and only padding may follow."""
+    """Decompress gzip, a bounded piece at a time. Only padding may follow the stream's end."""
     decoder = zlib.decompressobj(wbits=31)
     for piece in pieces:
         rest, full = piece, True
@@ -203,7 +203,7 @@ def _gunzip_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
             rest = decoder.unconsumed_tail or decoder.unused_data
             full = bool(rest) or len(out) == _PIECE
         if decoder.eof and rest.strip(b"\0"):
-            raise RequestFailed(f"the server packs it in several parts; {BY_HAND}")
+            raise RequestFailed(f"the server sends it in several parts; {BY_HAND}")
     if not decoder.eof:
         raise IncompleteRead(b"")
 

@@ -1,4 +1,4 @@
-"""Downloads one file from a place that nobody vouches for: redirects walked and checked, what is transient tried again.
+"""Download one file from an untrusted server: follow checked redirects, retry transient failures.
 
 The standard library alone, straight to the server, or through the user's proxy to the address that was checked. No cookie and
 no password is ever sent to a server. What the content is worth is for its readers to judge.
@@ -33,16 +33,16 @@ from pipeline.base.safe_tree import open_regular, write_all
 _REFUSALS = {
     206: f"the server sent only a part of it (206); {BY_HAND}",
     401: f"the server wants a login (401); {BY_HAND}",
-    403: f"the server does not give it to programs (403); {BY_HAND}",
+    403: f"the server refuses it to programs (403); {BY_HAND}",
     404: "it is not there (404); check the address",
-    410: "it is not there any more (410); look for it at another address",
+    410: "it is no longer there (410); look for it at another address",
     429: f"the server has had too many requests (429); try again later, or {BY_HAND}",
 }
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """What was downloaded: from which address after all redirects, and of which media type by the server's own word."""
+    """A downloaded file, with its final address and the media type that the server states."""
 
     url: str
     bytes: int
@@ -63,7 +63,7 @@ def fetch_url(
     blacklist: str = "",
     proxy: Proxy | None = None,
 ) -> Fetched:
-    """Downloads a URL to the file `to`, which is then whole, or else as it was before: DownloadError, or StorageError.
+    """Download a URL to the file `to`, which is then whole, or else as it was before: DownloadError, or StorageError.
 
     `private` permits the addresses and ports of an intranet. What is transient is tried again.
     """
@@ -80,13 +80,13 @@ def fetch_url(
 
 
 def media_type(response: HTTPResponse) -> str:
-    """The server's word for what it sends, if it is a word at all."""
+    """Return the media type that the server states, if it is one word."""
     word = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     return word if re.fullmatch(r"[a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,100}", word) else ""
 
 
 def _save_pieces(pieces: Iterator[bytes], to: str) -> tuple[int, str]:
-    """Writes what comes to a file that gets its name when it is whole; its size and digest."""
+    """Write what comes to a file that gets its name when it is whole; its size and digest."""
     temporary, digest, size = temporary_name(to), hashlib.sha256(), 0
     try:
         with ExitStack() as open_file:
@@ -114,7 +114,7 @@ def _save_pieces(pieces: Iterator[bytes], to: str) -> tuple[int, str]:
 
 @contextmanager
 def _on_disk(path: str) -> Iterator[None]:
-    """Trouble in here is the disk's, not the network's."""
+    """Turn errors in here into errors of the disk, not the network."""
     try:
         yield
     except OSError as error:
@@ -132,7 +132,7 @@ Used = TypeVar("Used")
 
 @dataclass(frozen=True)
 class DownloadLimits:
-    """How much a download may take, its redirects and repetitions together."""
+    """Limits of a download, its redirects and repetitions together."""
 
     bytes: int
     seconds: float
@@ -152,17 +152,17 @@ class DownloadError(PipelineError):
 
 @dataclass(frozen=True)
 class DownloadRequest:
-    """What is asked for, with the words for what goes wrong."""
+    """A download request, with the words for its errors."""
 
     url: str
     verb: str
     """As in "cannot download"."""
     way_out: str
-    """What a person can do instead."""
+    """Alternative for the user, as part of a message."""
     refusals: Mapping[int, str]
-    """What an answer of this status means here."""
+    """Messages by HTTP status."""
     named: str = ""
-    """What is told instead of the URL."""
+    """Name to use in messages instead of the URL."""
 
     @property
     def later(self) -> str:
@@ -176,7 +176,7 @@ def get_answer(
     use: Callable[[Target, HTTPResponse], Used],
     sleep: Callable[[float], None],
 ) -> Used:
-    """What `use` makes of the first answer of 200, its body still to be read. Raises DownloadError, and what `use` does.
+    """Return the result of `use` on the first answer of 200. Raises DownloadError, and what `use` raises.
 
     What is transient is tried twice more, after a pause or what Retry-After says in seconds; where that is over half a
     minute, or over the time that is left, it is not waited.
@@ -205,7 +205,7 @@ def _is_offline(error: Exception) -> bool:
 def _try_once(
     way: list[str], wish: DownloadRequest, options: ClientOptions, use: Callable[[Target, HTTPResponse], Used]
 ) -> Used:
-    """One try. Each address that a redirect leads to is added to `way` before it is looked at."""
+    """Try once. Each address of a redirect is added to `way` before it is checked."""
     target = target_of(way[0], private=options.private)
     while True:
         with open_response(target, options) as response:
@@ -218,14 +218,14 @@ def _try_once(
             raise RequestFailed(f"there are more than {MOST_REDIRECTS} redirects, perhaps in a circle; {wish.way_out}")
         following = target_of(way[-1], private=options.private)
         if (target.scheme, following.scheme) == ("https", "http"):
-            raise RequestFailed(f"the server redirects from https to http, which anybody can change; {wish.way_out}")
+            raise RequestFailed(f"the server redirects from https to http, which others can change; {wish.way_out}")
         target = following
 
 
 def _next_address(response: HTTPResponse, target: Target, wish: DownloadRequest) -> str:
     location = response.headers.get("Location", "")
     if not location or any(letter < " " or letter == "\x7f" for letter in location):
-        raise RequestFailed(f"the server redirects to no address; {wish.way_out}")
+        raise RequestFailed(f"the server's redirect names no address; {wish.way_out}")
     # The library reads headers as Latin-1; servers send UTF-8. As percent signs the bytes are what they were.
     visible = quote(location, safe=_VISIBLE, encoding="latin-1")
     # What has a scheme is judged as it stands: joined, http:///x would become something else.
@@ -240,12 +240,12 @@ def _describe_refusal(response: HTTPResponse, wish: DownloadRequest) -> RequestF
     else:
         reason = wish.refusals.get(status, f"the server answers {status} and not with the file; {wish.way_out}")
     if wait:
-        reason += f" (it asks for {wait} s of patience)"
+        reason += f" (it asks to wait {wait} s)"
     return RequestFailed(reason, transient=status == 429 or 500 <= status < 600, wait=wait, status=status)
 
 
 def _describe_path(way: list[str], wish: DownloadRequest) -> str:
-    """Where a download began, and the hop at which it stopped."""
+    """Describe the start of a download and the hop that failed."""
     redirected = f" (redirect {len(way) - 1}, to {printable_url(way[-1])})" if way[1:] else ""
     return printable_url(wish.named or way[0]) + redirected
 
@@ -253,22 +253,22 @@ def _describe_path(way: list[str], wish: DownloadRequest) -> str:
 def _describe_proxied(
     error: Exception, url: str, wish: DownloadRequest, options: ClientOptions
 ) -> RequestFailed | None:
-    """What went wrong on the way through a proxy; None where there was none, or where it is not to blame."""
+    """Describe a failure of the proxy, or return None if no proxy is to blame."""
     if isinstance(error, ProxyFailed):
-        told = f"{error}, or {wish.way_out}" if error.by_hand else str(error)
-        return RequestFailed(told, transient=error.transient)
+        message = f"{error}, or {wish.way_out}" if error.by_hand else str(error)
+        return RequestFailed(message, transient=error.transient)
     if not isinstance(error, OSError) or isinstance(error, UnreachedAddress) or time.monotonic() >= options.ends:
         return None
     proxy = options.way_to(target_of(url, private=options.private))
     if not proxy:
         return None
     if isinstance(error, socket.gaierror):
-        told = f"this machine cannot look the name up, and the proxy {proxy.name} is given only addresses that were checked here"
-        return RequestFailed(f"{told}; {wish.way_out}")
+        reason = f"this machine cannot resolve the name, and the proxy {proxy.name} only gets addresses that were checked here"
+        return RequestFailed(f"{reason}; {wish.way_out}")
     if isinstance(error, ssl.SSLCertVerificationError):
-        told = f"the certificate that comes through the proxy {proxy.name} is not good ({printable_url(error.verify_message)})"
+        reason = f"the certificate that comes through the proxy {proxy.name} is not valid ({printable_url(error.verify_message)})"
         return RequestFailed(
-            f"{told}; where it opens what is encrypted, name its certificate: export SSL_CERT_FILE=FILE"
+            f"{reason}; where it opens what is encrypted, name its certificate: export SSL_CERT_FILE=FILE"
         )
     why = printable_url((error.reason if isinstance(error, ssl.SSLError) else error.strerror) or "it ended early")
     return RequestFailed(f"the connection through the proxy {proxy.name} failed ({why}); {wish.later}", transient=True)
@@ -277,7 +277,7 @@ def _describe_proxied(
 def _describe_error(
     error: Exception, wish: DownloadRequest, seconds: float, options: ClientOptions, *, redirected: bool
 ) -> RequestFailed:
-    """What went wrong, in words: whose fault, and what to do."""
+    """Describe a failure: whose fault it is, and what to do."""
     match error:
         case RequestFailed():
             return error
@@ -293,16 +293,16 @@ def _describe_error(
             return RequestFailed(f"the server does not answer in time; {wish.later}", transient=True)
         case ssl.SSLCertVerificationError():
             why = printable_url(error.verify_message)
-            return RequestFailed(f"the server's certificate is not good ({why}); check the address")
+            return RequestFailed(f"the server's certificate is not valid ({why}); check the address")
         case zlib.error():
-            return RequestFailed(f"the server's answer is packed wrongly; {wish.way_out}")
+            return RequestFailed(f"the server's answer is encoded wrongly; {wish.way_out}")
         case ssl.SSLEOFError() | ssl.SSLError(reason="UNEXPECTED_EOF_WHILE_READING") | IncompleteRead():
             return RequestFailed(f"the server's answer ended early; {wish.later}", transient=True)
         case ssl.SSLError():
             why = printable_url(error.reason or "SSL")
-            return RequestFailed(f"no safe connection is possible ({why}); {wish.way_out}")
+            return RequestFailed(f"no secure connection is possible ({why}); {wish.way_out}")
         case socket.gaierror(errno=socket.EAI_AGAIN):
-            return RequestFailed("names of hosts cannot be looked up now; check your network", transient=True)
+            return RequestFailed("host names cannot be resolved now; check your network", transient=True)
         case socket.gaierror():
             advice = "check the address, and whether this machine is on a network"
             return RequestFailed(f"there is no host of that name; {advice}")

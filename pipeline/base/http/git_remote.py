@@ -1,4 +1,4 @@
-"""Finds out where a repository of a stranger really is, so that git need follow nobody."""
+"""Resolve the redirects of an untrusted repository address, so that git need not follow any."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pipeline.base.http.connection import ClientOptions, RequestFailed, addresse
 from pipeline.base.http.fetch import DownloadError, DownloadLimits, DownloadRequest, get_answer, media_type
 from pipeline.base.http.proxy import Proxy
 
-BY_HAND = "clone it by hand, and give the folder"
+BY_HAND = "clone it by hand, and give the directory"
 _QUESTION = "/info/refs?service=git-upload-pack"
 _ANSWER = "application/x-git-upload-pack-advertisement"
 _REFUSALS = {
     401: f"it is private, or not there (401); check the address, or {BY_HAND}",
-    403: f"the server does not give it to programs (403); {BY_HAND}",
+    403: f"the server refuses it to programs (403); {BY_HAND}",
     404: "it is not there (404); check the address",
-    410: "it is not there any more (410); look for it at another address",
+    410: "it is no longer there (410); look for it at another address",
     429: f"the server has had too many requests (429); try again later, or {BY_HAND}",
     451: "the server may not give it (451); look for it at another address",
 }
@@ -46,23 +46,23 @@ def resolve_remote(
     blacklist: str = "",
     proxy: Proxy | None = None,
 ) -> GitRemote:
-    """Asks a repository for its list of branches, by https alone, and reads no more than the headers of the answer.
+    """Ask a repository for its list of branches, by https alone, and read no more than the headers of the answer.
 
     Raises Forbidden for an address that is never asked, DownloadError for one that does not answer with a repository.
     """
     # decision 101: git is told these addresses, and may follow no redirect and no name itself.
-    found: dict[tuple[str, int], Sequence[str]] = {}
+    resolved: dict[tuple[str, int], Sequence[str]] = {}
 
     def remembered(host: str, port: int) -> Sequence[str]:
-        found[host, port] = tuple(resolve(host, port))
-        return found[host, port]
+        resolved[host, port] = tuple(resolve(host, port))
+        return resolved[host, port]
 
     def land(target: Target, response: HTTPResponse) -> GitRemote:
         if media_type(response) != _ANSWER:
             raise RequestFailed(f"there is no repository of git there; check the address, or {BY_HAND}")
         if not target.url.endswith(_QUESTION):
             raise RequestFailed(f"the server redirects to an address that is not a repository's; {BY_HAND}")
-        addresses = permit_addresses(target.host, found[target.host, target.port], private=private)
+        addresses = permit_addresses(target.host, resolved[target.host, target.port], private=private)
         return GitRemote(target.url.removesuffix(_QUESTION), target.host, target.port, addresses)
 
     wish = DownloadRequest(_refs_url(url, private=private), "reach", BY_HAND, _REFUSALS, named=url)
@@ -81,7 +81,7 @@ def resolve_remote(
 def _refs_url(url: str, *, private: bool) -> str:
     target = target_of(url, private=private)
     if target.scheme != "https":
-        raise DownloadError("only https:// is asked for repositories; check the address")
+        raise DownloadError("repositories are fetched over https:// only; check the address")
     if "?" in target.path:
         raise DownloadError("the address of a repository has no question mark; check the address")
     return target.url.rstrip("/") + _QUESTION

@@ -1,7 +1,7 @@
-"""Goes through a proxy of the user's to an address that was checked here, and lends git a way through it.
+"""Connect to checked addresses through the user's proxy, and give git a way through it.
 
-A proxy is asked to CONNECT to a number and never to a name: it would look the name up in our place, and nobody could say
-where that led. What goes through is still TLS from end to end, where it is https.
+A proxy is asked to CONNECT to a number and never to a name: it would look the name up itself, and the result would be
+unchecked. What goes through is still TLS from end to end, where it is https.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ class Proxy(NamedTuple):
     host: str
     port: int
     variable: str
-    """Where the user said it: the name of a variable, or of the setting."""
+    """Source of the setting: the name of a variable, or of the setting."""
     authorization: str = ""
     """The header's value. Never to be shown."""
     except_for: tuple[str, ...] = ()
     """The words of NO_PROXY."""
     fault: str = ""
-    """Why it cannot be used; empty where it can."""
+    """Reason why it cannot be used; empty if it can."""
 
     @property
     def name(self) -> str:
-        """Host and port, and where that was said; without a password."""
+        """Return host, port and the origin of the setting, without a password."""
         return f"{_with_port(self.host, self.port)} ({self.said_by})" if self.host else f"in {self.said_by}"
 
     @property
@@ -71,19 +71,19 @@ class Proxy(NamedTuple):
         return self.variable == SETTING
 
     def is_for(self, host: str, port: int = 0) -> bool:
-        """Whether that host is reached through it: not this machine itself, and nothing that NO_PROXY names."""
+        """Return whether that host is reached through the proxy: not this machine itself, and nothing in NO_PROXY."""
         host = host.strip("[]").lower().removesuffix(".")
         if host == "localhost" or host.endswith(".localhost") or _is_loopback(host):
             return False
         return not any(_is_named(word, host, port) for word in self.except_for)
 
     def how_to_set(self, example: str = "http://proxy.example:3128") -> str:
-        """What to type for another one."""
+        """Return the command that sets another proxy."""
         return f"pipeline config proxy {example}" if self.is_setting else f"export {self.variable}={example}"
 
 
 def find_proxy(environment: Mapping[str, str]) -> Proxy | None:
-    """The proxy of the user's setting, else of HTTPS_PROXY or ALL_PROXY; None where there is none.
+    """Return the proxy of the user's setting, else of HTTPS_PROXY or ALL_PROXY, or None.
 
     One that cannot be used has a `fault`, which is told when it would be used: most runs need no network.
     """
@@ -107,7 +107,7 @@ def find_proxy(environment: Mapping[str, str]) -> Proxy | None:
 
 
 def client_proxy(environment: Mapping[str, str], host: str, port: int) -> str | None:
-    """The proxy as a library takes it that reads the environment by itself: None where that alone decides, empty for none."""
+    """Return the proxy for a library that reads the environment itself: None to let it decide, empty for no proxy."""
     setting = environment.get(SETTING, "").strip()
     if not setting:
         return None
@@ -118,7 +118,7 @@ def client_proxy(environment: Mapping[str, str], host: str, port: int) -> str | 
 
 
 def open_tunnel(proxy: Proxy, address: str, port: int, ends: float) -> socket.socket:
-    """A connection through the proxy to an address, which is a number; `ends`: when it must stand, on the monotonic clock.
+    """Open a connection through the proxy to a numeric address before `ends`, on the monotonic clock.
 
     Raises ProxyFailed, or UnreachedAddress where only this address cannot be had.
     """
@@ -129,8 +129,8 @@ def open_tunnel(proxy: Proxy, address: str, port: int, ends: float) -> socket.so
     except TimeoutError as error:
         raise _silent(proxy) from error
     except OSError as error:
-        told = f"the proxy {proxy.name} cannot be reached ({error.strerror or error})"
-        raise ProxyFailed(f"{told}; start it, or set another: {proxy.how_to_set()}", transient=True) from error
+        message = f"the proxy {proxy.name} cannot be reached ({error.strerror or error})"
+        raise ProxyFailed(f"{message}; start it, or set another: {proxy.how_to_set()}", transient=True) from error
     try:
         where = _with_port(address, port)
         lines = [f"CONNECT {where} HTTP/1.1", f"Host: {where}", "User-Agent: paper-pipeline"]
@@ -153,7 +153,7 @@ def open_tunnel(proxy: Proxy, address: str, port: int, ends: float) -> socket.so
 
 @contextmanager
 def lend_to_git(proxy: Proxy, host: str, port: int, addresses: Sequence[str]) -> Iterator[str]:
-    """The address of a proxy on this machine that leads to these addresses through the user's, and nowhere else.
+    """Yield the address of a local proxy that leads to these addresses through the user's, and nowhere else.
 
     git hands a proxy the name of a host, and a password would stand in its command line; so neither leaves this process.
     """
@@ -196,7 +196,7 @@ def _first_of(addresses: Sequence[str], open_one: Callable[[str], socket.socket]
 
 
 def _pump(one: socket.socket, other: socket.socket, over: threading.Event) -> None:
-    """Carries bytes both ways until a side ends, or nobody needs it any more."""
+    """Copy bytes both ways until a side ends or `over` is set."""
     one.settimeout(60)
     other.settimeout(60)
     with selectors.DefaultSelector() as ready:
@@ -212,7 +212,7 @@ def _pump(one: socket.socket, other: socket.socket, over: threading.Event) -> No
 
 
 def _read_head(connection: socket.socket, ends: float) -> bytes:
-    """The head of a message, byte by byte: what follows it is somebody else's. Raises OSError."""
+    """Read the head of a message byte by byte: what follows belongs to the tunnel. Raises OSError."""
     head = bytearray()
     while not head.endswith(b"\r\n\r\n") and len(head) < _LONGEST_ANSWER:
         connection.settimeout(_seconds_until(ends))
@@ -224,12 +224,12 @@ def _read_head(connection: socket.socket, ends: float) -> bytes:
 
 
 def _why_refused(proxy: Proxy, head: bytes, where: str) -> ProxyFailed | UnreachedAddress | None:
-    found = re.match(rb"HTTP/1\.[01] ([0-9]{3})\b", head)
-    if not found or not head.endswith(b"\r\n\r\n"):
+    status_line = re.match(rb"HTTP/1\.[01] ([0-9]{3})\b", head)
+    if not status_line or not head.endswith(b"\r\n\r\n"):
         return ProxyFailed(
             f"the proxy {proxy.name} does not answer as a proxy does; check its address: {proxy.how_to_set()}"
         )
-    status = int(found[1])
+    status = int(status_line[1])
     if 200 <= status < 300:
         return None
     if status == 407:
@@ -237,14 +237,14 @@ def _why_refused(proxy: Proxy, head: bytes, where: str) -> ProxyFailed | Unreach
         wants = "does not take this name and password" if proxy.authorization else "wants a name and password"
         return ProxyFailed(f"the proxy {proxy.name} {wants} (407); {proxy.how_to_set(f'http://NAME:PASSWORD@{port}')}")
     if status >= 500:
-        return UnreachedAddress(0, f"the proxy {proxy.name} does not get to {where}, it answers {status}")
-    told = f"the proxy {proxy.name} refuses to lead to {where} ({status}), the address that was checked"
-    return ProxyFailed(f"{told}; ask who runs it to allow that", by_hand=True)
+        return UnreachedAddress(0, f"the proxy {proxy.name} cannot reach {where}: it answers {status}")
+    message = f"the proxy {proxy.name} refuses to lead to {where} ({status}), the address that was checked"
+    return ProxyFailed(f"{message}; ask its administrator to allow that", by_hand=True)
 
 
 def _silent(proxy: Proxy) -> ProxyFailed:
-    told = f"the proxy {proxy.name} does not answer in time; try again later, or set another: {proxy.how_to_set()}"
-    return ProxyFailed(told, transient=True)
+    message = f"the proxy {proxy.name} does not answer in time; try again later, or set another: {proxy.how_to_set()}"
+    return ProxyFailed(message, transient=True)
 
 
 def _seconds_until(ends: float) -> float:
@@ -273,7 +273,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _is_named(word: str, host: str, port: int) -> bool:
-    """Whether a word of NO_PROXY names a host: all (*), the host, a domain it is in, or a network that its number is in."""
+    """Return whether a word of NO_PROXY covers a host: all (*), the host, its domain, or a network of its number."""
     if word == "*":
         return True
     with suppress(ValueError):

@@ -1,4 +1,4 @@
-"""The pages of what was made: the trace of each requirement, the paper's tables, the costs, the files and the log."""
+"""Pages on the results: the trace of each requirement, the paper's tables, the costs, the files and the log."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from contextlib import suppress
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from phases.evidence.demands import demands_of
-from phases.evidence.locate import find_tests, read_sources
+from phases.evidence.locate import demands_of, find_tests, read_sources
 from phases.evidence.places import Place, split_lines
 from phases.evidence.traceability import count_evidence, describe_evidence, describe_judgement, open_requirements
 from phases.pages.results_page import describe_results
@@ -38,12 +37,12 @@ class TaskFile(NamedTuple):
     path: str
     bytes: int
     mark: str
-    """What its address is made of: never its path."""
+    """Opaque part of its address: never its path."""
     about: str
 
 
 def show_trace(site: Site, request: PageRequest) -> HtmlPage:
-    """Each requirement between the paper's words and the code that meets it."""
+    """Show each requirement between the paper's words and the code that meets it."""
     store = site.open(request.route["task"])
     head = {**head_of(site, store), "tab": "trace"}
     if not store.exists("traceability.json"):
@@ -84,7 +83,7 @@ def _excerpt(workspace: Workspace | None, place: Place, most: int) -> dict[str, 
 
 
 def show_panes(site: Site, request: PageRequest) -> WebFile:
-    """The whole paper beside the whole code, as `trace --html` writes it: shown in a frame that may do nothing."""
+    """Show the whole paper next to the whole code, as `trace --html` writes it, in a frame without permissions."""
     from phases.pages.trace_page import render_page  # imported here: the other pages need it not
 
     store = site.open(request.route["task"])
@@ -94,7 +93,7 @@ def show_panes(site: Site, request: PageRequest) -> WebFile:
 
 
 def show_results(site: Site, request: PageRequest) -> HtmlPage:
-    """The paper's tables beside ours, cell by cell."""
+    """Show the paper's tables next to ours, cell by cell."""
     store = site.open(request.route["task"])
     head = {**head_of(site, store), "tab": "results"}
     if not store.exists("results.json"):
@@ -105,7 +104,7 @@ def show_results(site: Site, request: PageRequest) -> HtmlPage:
 
 
 def show_cost(site: Site, request: PageRequest) -> HtmlPage:
-    """What the task has cost, by phase, file and model, and what its limits leave."""
+    """Show the cost of the task by phase, file and model, and the rest of its limits."""
     store = site.open(request.route["task"])
     costs = sum_costs(store)
     spent = {"max_usd": costs["total"]["usd"], "max_minutes": costs["total"]["minutes"]}
@@ -117,7 +116,7 @@ def show_cost(site: Site, request: PageRequest) -> HtmlPage:
 
 
 def _list_files(store: TaskStore) -> Iterator[TaskFile]:
-    """Every document, then what lies in the directories of the task. Links are not followed, and not shown."""
+    """Yield every document, then the files in the task's directories. Links are neither followed nor shown."""
     for count, found in enumerate(walk_files(store.root, skip=lambda name: name in ("__pycache__", ".git"))):
         top = found.path.partition("/")[0]
         if found.is_regular() and count < _MOST_FILES and (top == found.path or top in _PARTS) and top[0] != ".":
@@ -127,14 +126,13 @@ def _list_files(store: TaskStore) -> Iterator[TaskFile]:
 
 
 def _about(store: TaskStore, path: str) -> str:
-    """What the schema of a document says of it."""
+    """Return the description of a document in its schema."""
     if path not in store.graph.documents or path.endswith(".md"):
         return ""
     return str(store.contracts.schema(path).get("description", ""))
 
 
 def show_files(site: Site, request: PageRequest) -> HtmlPage:
-    """Every file of the task."""
     store = site.open(request.route["task"])
     files = sorted(_list_files(store), key=lambda file: ("/" in file.path, file.path))
     parts = [(name, list(rows)) for name, rows in groupby(files, key=lambda file: file.path.rpartition("/")[0])]
@@ -156,7 +154,7 @@ def _read(store: TaskStore, path: str, most: int) -> bytes:
 
 
 def show_file(site: Site, request: PageRequest) -> HtmlPage | WebFile:
-    """One file as text, whatever it is; or to be saved."""
+    """Show one file as text, or send it as a download."""
     store = site.open(request.route["task"])
     file = _find_file(store, request.route["mark"])
     data = _read(store, file.path, _LARGEST_FILE)
@@ -170,7 +168,7 @@ def show_file(site: Site, request: PageRequest) -> HtmlPage | WebFile:
 
 
 def send_zip(site: Site, request: PageRequest) -> WebFile:
-    """The files of the task as an archive, without links; what is over the limit is left out."""
+    """Send the task's files as an archive, without links; what is over the limit is left out."""
     store, packed, total = site.open(request.route["task"]), io.BytesIO(), 0
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in _list_files(store):
@@ -183,7 +181,7 @@ def send_zip(site: Site, request: PageRequest) -> WebFile:
 
 
 def show_log(site: Site, request: PageRequest) -> HtmlPage:
-    """The newest lines of the log, by level and word."""
+    """Show the newest lines of the log, by level and word."""
     store = site.open(request.route["task"])
     level, words = request.query.get("level", "INFO"), request.query.get("find", "").casefold()
     rows = [row for row in _read_log(store) if level == "ALL" or row["level"] not in ("DEBUG", "TRACE")]

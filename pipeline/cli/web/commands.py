@@ -1,4 +1,4 @@
-"""Starts the commands of the terminal, as processes of their own that outlive the page."""
+"""Start the commands of the terminal, as processes of their own that outlive the page."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _lock = threading.Lock()
 
 
 class Ended(NamedTuple):
-    """How a command came out, as far as one waited for it."""
+    """Result of a command, as far as the page waited for it."""
 
     code: int | None
     """None: it is at work."""
     text: str
-    """The end of what it printed."""
+    """End of its output."""
 
 
 def start_command(arguments: Sequence[str]) -> Ended:
-    """Starts a command that takes long, and waits just long enough to hear that it cannot begin."""
+    """Start a command that takes long, and wait for just long enough to hear that it cannot begin."""
     return _start(arguments, _STARTS)
 
 
 def run_command_to_end(arguments: Sequence[str]) -> Ended:
-    """Runs a command that decides something, and waits for its word."""
+    """Run a command that decides something, and wait for its word."""
     return _start(arguments, _DECIDES)
 
 
@@ -59,6 +59,6 @@ def _start(arguments: Sequence[str], patience: float) -> Ended:
 
 
 def _keep(process: subprocess.Popen[bytes]) -> None:
-    """Takes the word of those that have ended, so that none stays in the table of processes."""
+    """Take the word of those that have ended, so that none stays in the table of processes."""
     with _lock:
         _running[:] = [one for one in (*_running, process) if one.poll() is None]

@@ -1,4 +1,4 @@
-"""What a page is asked and what it answers, as values: no handler of a page knows a web framework."""
+"""Requests to pages and their answers as values: no handler of a page knows a web framework."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _MOST_MESSAGES = 200
 
 
 class NotThere(PipelineError):
-    """What was asked for is no page of this server."""
+    """The request is for no page of this server."""
 
 
 class Upload(NamedTuple):
-    """A file that was sent. Its name is the client's word, and only ever made safe."""
+    """An uploaded file. Its name is untrusted, and only ever made safe."""
 
     name: str
     file: BinaryIO
@@ -31,7 +31,7 @@ class Upload(NamedTuple):
 
 class PageRequest(NamedTuple):
     route: Mapping[str, str]
-    """The parts of the path that the route leaves open."""
+    """Variable parts of the path."""
     query: Mapping[str, str]
     form: Mapping[str, str] = {}
     uploads: Sequence[Upload] = ()
@@ -54,18 +54,18 @@ class WebFile(NamedTuple):
     data: bytes
     media: str
     name: str = ""
-    """What it is saved as; empty for what is shown."""
+    """File name for a download; empty for a page."""
     is_frame: bool = False
-    """A page that we wrote for a file: shown in a frame without an origin, where it may do nothing."""
+    """True for a page of a file: it is shown in a frame without an origin or permissions."""
     lasts: bool = False
-    """Its address is the digest of its content, so the browser may keep it."""
+    """True if its address is the digest of its content, so that the browser may cache it."""
 
 
 WebAnswer = HtmlPage | SeeOther | WebFile
 
 
 class Site:
-    """The tasks of one directory, and what the pages share."""
+    """Tasks of one directory, and the shared state of the pages."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -76,26 +76,26 @@ class Site:
         self._listed: Newest[TaskList] = Newest(1)
 
     def listing(self) -> TaskList:
-        """The list of the tasks, which is read anew when it has changed."""
+        """Return the list of tasks, read again after a change."""
         return self._listed.get(self.folder, list_signature(self.folder), Catalog(self.folder).read)
 
     def open(self, task: str) -> TaskStore:
-        """The store of a task that the list names. Raises NotThere: what a client sends is never a path here."""
+        """Open a task of the list. Raises NotThere: a client's words are never a path here."""
         root = os.path.join(self.folder, task)
         if task not in self.listing().entries or os.sep in task or not is_task(root):
             raise NotThere("There is no such task.")
         return self.open_root(root)
 
     def open_root(self, root: str) -> TaskStore:
-        """The store of a task directory that the list led to."""
+        """Open a task directory that the list led to."""
         return TaskStore(root, self._shared.graph, self._shared.contracts)
 
     def in_force(self, store: TaskStore) -> SettingsInForce:
-        """The settings that a run of the task goes by."""
+        """Return the settings of the task's next run."""
         return settings_in_force(store, self.settings, {})
 
     def keep_message(self, text: str) -> str:
-        """Keeps what a page will say once; returns its key."""
+        """Keep what a page will say once; return its key."""
         key = secrets.token_urlsafe(9)
         self._messages[key] = text
         for old in list(self._messages)[:-_MOST_MESSAGES]:
@@ -107,6 +107,6 @@ class Site:
 
 
 def open_site(settings: Settings) -> Site:
-    """The site of the tasks directory that the settings name."""
+    """Open the site of the settings' tasks directory."""
     discover_phases(settings.phases)
     return Site(settings)

@@ -1,4 +1,4 @@
-"""Who may ask the page, and how much: the first thing that each request meets, and the last that each answer passes."""
+"""Guard the pages: refuse requests without the key or over the limits, and add security headers to answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FRAME_POLICY = (
     "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; frame-ancestors 'self'; "
     "base-uri 'none'"
 )
-"""Of a page that the browser shows in a frame without an origin: it runs nothing and reaches nothing."""
+"""Policy of a page in a frame without an origin: it runs nothing and reaches nothing."""
 FRAME_MARK = b"x-pipeline-frame"
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -37,13 +37,13 @@ _HEADERS = (
 )
 _HOST = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:[0-9]{1,5})?")
 _BODY_SECONDS = 20.0
-"""A client that sends nothing for so long is left."""
+"""Time limit of a client that sends nothing."""
 _GUESSES, _GUESS_SECONDS = 20, 60.0
 _MOST_HEADERS = 100
 
 
 class Guard:
-    """Lets through what this user's browser asks on its own account. `largest` is the largest body, in bytes."""
+    """Filter that passes the requests of this user's browser. `largest` is the largest body, in bytes."""
 
     def __init__(self, inner: AsgiApp, *, port: int, largest: int, token: str = "") -> None:
         self.token = token or secrets.token_urlsafe(32)
@@ -69,7 +69,7 @@ class Guard:
             await _answer(send, 403, "Open the address that `pipeline serve` printed: it holds the key to this page.")
 
     def _refuse(self, scope: Scope) -> tuple[int, str] | None:
-        """Why a request is not even looked at."""
+        """Return why a request is refused unseen, or None."""
         host = _header(scope, b"host")
         if not _HOST.fullmatch(host) or len(scope["headers"]) > _MOST_HEADERS:
             return 421, "This page answers to 127.0.0.1 and localhost alone."
@@ -108,7 +108,7 @@ class Guard:
         return found is not None and hmac.compare_digest(found.value.encode(), self._value.encode())
 
     def _bounded(self, receive: Receive) -> Receive:
-        """Gives no more of a body than may come, and leaves a client that sends none of it."""
+        """Give no more of a body than may come, and leave a client that sends none of it."""
         taken, ended = 0, False
 
         async def bounded() -> MutableMapping[str, Any]:
@@ -149,6 +149,6 @@ async def _answer(send: Send, status: int, text: str, headers: Iterable[tuple[by
 
 
 def _header(scope: Scope, name: bytes) -> str:
-    """The header, where there is exactly one of that name; else nothing."""
+    """Return the header if there is exactly one of that name; else an empty string."""
     found = [value for key, value in scope["headers"] if key == name]
     return found[0].decode("latin-1") if len(found) == 1 else ""

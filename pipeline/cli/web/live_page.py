@@ -1,4 +1,4 @@
-"""The page of an agent at work: its turns as they come, what they cost, and on top the check that fails."""
+"""Page of an agent at work: its turns as they come, their costs, and on top the failing check."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from phases.acceptance.attempt_report import describe_attempt, read_attempts
 from phases.acceptance.stop_reasons import describe_reason
 from phases.llm.journal import read_journal_lines
-from phases.pages.supervisor_page import describe_supervision
-from phases.pages.supervisor_view import read_view
+from phases.pages.supervisor_page import describe_supervision, read_view
 from pipeline.base.safe_tree import read_beneath
 from pipeline.base.text_escaping import bound_text
 from pipeline.cli.assembly import command_name
@@ -31,7 +30,7 @@ Row = Mapping[str, Any]
 
 
 class _Told(NamedTuple):
-    """What a journal tells."""
+    """Content of a journal for the page."""
 
     turns: Sequence[Row]
     attempts: Sequence[Row]
@@ -42,7 +41,7 @@ _views: Newest[Mapping[str, Any] | None] = Newest(16)
 
 
 def show_live(site: Site, request: PageRequest) -> HtmlPage:
-    """The page, with the last turns; with all of them where the query says so."""
+    """Show the page with the last turns, or with all of them if the query says so."""
     store = site.open(request.route["task"])
     head = head_of(site, store)
     if not store.exists(_JOURNAL):
@@ -54,20 +53,20 @@ def show_live(site: Site, request: PageRequest) -> HtmlPage:
 
 
 def show_turns(site: Site, request: PageRequest) -> HtmlPage:
-    """The turns that came after those that a page has."""
+    """Show the turns after those that a page has."""
     store, after = site.open(request.route["task"]), request.query.get("after", "0")
     first = int(after) if after.isdecimal() and len(after) < 8 else 0
     return HtmlPage("turns.html", {"task": store.id, **_since(store, _told(store).turns, first)})
 
 
 def show_state(site: Site, request: PageRequest) -> HtmlPage:
-    """What stands above the turns."""
+    """Show the part above the turns."""
     store = site.open(request.route["task"])
     return HtmlPage("live_state.html", {**head_of(site, store), **_state(store), "part": True})
 
 
 def _since(store: TaskStore, turns: Sequence[Row], first: int) -> dict[str, Any]:
-    """The turns from there on; the last one apart while it is at work, because it will be shown again."""
+    """Return the turns from there on; the last one apart while it runs, because it will be shown again."""
     whole = [turn for turn in turns if turn["whole"]]
     return {
         "turns": whole[first:],
@@ -95,7 +94,7 @@ def _state(store: TaskStore) -> dict[str, Any]:
 
 
 def _read_supervision(store: TaskStore) -> Mapping[str, Any] | None:
-    """What the supervisor did and said, as its own page shows it; nothing where there was none."""
+    """Return the supervisor's actions and messages, as its own page shows them, or None."""
     running = holder_of(store.root) is not None
     signature = (running, *(file_signature(store.path(name)) for name in (_EVENTS, "kernel-report.json")))
 
@@ -117,7 +116,7 @@ def _read_journal(path: str) -> _Told:
 
 
 def _read_turns(rows: Sequence[Row]) -> Sequence[Row]:
-    """The turns of a journal: what the model said, its calls with their results, and what acceptance said."""
+    """Return the turns of a journal: the model's text, its calls with results, and acceptance."""
     turns: list[dict[str, Any]] = []
     calls: dict[str, dict[str, Any]] = {}
     for row in rows:
@@ -156,7 +155,7 @@ def _describe_call(call: Row) -> dict[str, Any]:
 
 
 def _describe_change(name: str, arguments: Row) -> list[tuple[str, str]]:
-    """The lines that an Edit takes away and puts there, or those of a file that is written."""
+    """Return the lines that an Edit removes and adds, or those of a written file."""
     if name == "Write":
         return [("+", line) for line in bound_text(str(arguments.get("content", "")), 2 * _LONGEST).splitlines()]
     if name == "Edit":
@@ -166,7 +165,7 @@ def _describe_change(name: str, arguments: Row) -> list[tuple[str, str]]:
 
 
 def _note_in(row: Row) -> dict[str, Any] | None:
-    """What happened beside the model's own turn, where a person wants to see it."""
+    """Return an event between the model's turns that a user wants to see, or None."""
     result = row["result"]
     if row["kind"] == "hook":
         passed = result["status"] == "pass"
@@ -187,7 +186,7 @@ def _note_in(row: Row) -> dict[str, Any] | None:
 
 
 def _last_words(store: TaskStore) -> list[tuple[str, str]]:
-    """What the model says right now; nothing where nobody is at work, or where that cannot be read."""
+    """Return the model's present words; empty if no process works, or they cannot be read."""
     try:
         lines = read_beneath(store.root, _WORDS, _LARGEST_WORDS).splitlines()[-_LAST_WORDS:]
     except OSError:

@@ -1,4 +1,4 @@
-"""The page of one task: where it stands, what is next, its phases as a graph, and the buttons that start commands."""
+"""Page of one task: its state, the next step, its phases as a graph, and the buttons that start commands."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LIMITS = (
 )
 _ANYWAY = "anyway"
 _ASKED = {"model NAME": "model", "code-model NAME": "code_model"}
-"""What a step leaves open, and the field that a person fills in for it."""
+"""Form fields for the open parts of a step."""
 _OVER = ("completed", "warning")
 WAITS = "its plan is to be approved"
 _FLAG = re.compile(rf"--({'|'.join(_LIMITS)}|{_ANYWAY})(?: (?:N|([0-9]{{1,12}}(?:\.[0-9]{{1,6}})?)))?")
@@ -41,7 +41,7 @@ _AMOUNT = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?")
 
 
 def head_of(site: Site, store: TaskStore) -> dict[str, Any]:
-    """What every page of a task shows above its own."""
+    """Collect the head of every page of a task."""
     in_force = site.in_force(store)
     state = describe_task(store, in_force.values)
     waits = any(row["name"] == "plan_review" and row["status"] == "stopped" for row in state["phases"])
@@ -52,7 +52,7 @@ def head_of(site: Site, store: TaskStore) -> dict[str, Any]:
         "status": "waits for you" if waits and not state["holder"] else state["status"],
         "reason": _why_it_stands(store, state, waits),
         "evidence_told": evidence_of(state),
-        "stranger": rewrite_commands(in_force.told),
+        "distrusted": rewrite_commands(in_force.told),
         "waits": waits and not state["holder"],
         "has": {name: store.exists(document) for name, document in _TABS.items()},
         "usd": sum_costs(store)["total"]["usd"],
@@ -60,7 +60,7 @@ def head_of(site: Site, store: TaskStore) -> dict[str, Any]:
 
 
 def _why_it_stands(store: TaskStore, state: Mapping[str, Any], waits: bool) -> str:
-    """What stands beside the state: the phases at work, or why none is."""
+    """Return the phases at work, or why none is."""
     if state["holder"]:
         at_work = [row for row in state["phases"] if row["status"] == RUNNING]
         running = [f"{row['number']} {row['name']}" + (f" ({row['now']})" if row["now"] else "") for row in at_work]
@@ -72,12 +72,11 @@ _TABS = {"plan": "initial_plan.txt", "live": "journal.jsonl", "trace": "traceabi
 
 
 def show_task(site: Site, request: PageRequest) -> HtmlPage:
-    """The page."""
     return HtmlPage("overview.html", _describe(site, site.open(request.route["task"])))
 
 
 def show_now(site: Site, request: PageRequest) -> HtmlPage:
-    """The part of it that changes."""
+    """Show the part of the page that changes."""
     return HtmlPage("now.html", {**_describe(site, site.open(request.route["task"])), "part": True})
 
 
@@ -107,8 +106,10 @@ def _describe(site: Site, store: TaskStore) -> dict[str, Any]:
 
 
 def _offer(command: str, what: str) -> dict[str, str] | None:
-    """A step that the terminal names, as a field, a button or a link of this page, else as the command; None for what the page
-    shows anyway."""
+    """Return a step of the terminal as a field, button or link of this page, else as a command.
+
+    None for a step that the page shows anyway.
+    """
     verb, _, options = command.partition(" --")
     is_resume = verb.startswith("pipeline resume ")
     found = _FLAG.fullmatch(f"--{options}") if is_resume else None
@@ -127,14 +128,16 @@ def _offer(command: str, what: str) -> dict[str, str] | None:
 
 
 def _raised_limit(report: Mapping[str, Any] | None) -> tuple[str, str]:
-    """The option that gets a run further that reached a limit, and how much it should be where that is known. The task may be
-    a stranger's: nothing but a limit passes."""
+    """Return the option that raises a reached limit, and its new value if that is known.
+
+    The task is untrusted: nothing but a limit passes.
+    """
     found = _FLAG.fullmatch(str((report or {}).get("resume_with") or ""))
     return (found.group(1), found.group(2) or "") if found else ("", "")
 
 
 def _draw(store: TaskStore, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The phases as boxes in columns, and the arrows that are not said by others."""
+    """Lay out the phases as boxes in columns, and the arrows that others do not imply."""
     shown = [phase for phase in store.graph.phases if any(row["number"] == phase.number for row in rows)]
     columns: dict[str, int] = {}
     for phase in shown:
@@ -165,14 +168,14 @@ def _draw(store: TaskStore, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]
 
 
 def _nearest(store: TaskStore, phase: Phase) -> list[Phase]:
-    """The phases that come right before one: those from which no other way leads to it."""
+    """Return the direct predecessors of a phase."""
     before = store.graph.before(phase)
     behind = {other.number for one in before for other in store.graph.after(one)}
     return [one for one in dict.fromkeys(before) if one.number not in behind]
 
 
 def ask_redo(site: Site, request: PageRequest) -> HtmlPage:
-    """What it would mean to run a phase again: what is made anew, and what that took last time."""
+    """Ask before a phase is run again: which results are replaced, and what they cost last time."""
     store = site.open(request.route["task"])
     phase = _phase_named(store, request.query.get("phase", ""))
     money = sum_costs(store)["by_phase"]
@@ -197,7 +200,7 @@ def _phase_named(store: TaskStore, number: str) -> Phase:
 
 
 def act(site: Site, request: PageRequest) -> SeeOther | HtmlPage:
-    """Starts the command that a button stands for."""
+    """Start the command that a button stands for."""
     store, form = site.open(request.route["task"]), request.form
     action = form.get("action", "")
     if action == "stop":
@@ -228,13 +231,13 @@ def _flags_in(form: Mapping[str, str]) -> list[str]:
 
 
 def _back(store: TaskStore, ended: Ended) -> SeeOther:
-    """The page of the task, with what went wrong, or what was done."""
+    """Return the page of the task, with the error, or the result."""
     tells = ended.code is not None and (ended.code not in (0, 3, 5) or os.path.basename(ended.text) != "")
     return SeeOther(f"/t/{store.id}", last_words(ended) if tells else "")
 
 
 def last_words(ended: Ended) -> str:
-    """What a command said in its end: the line that says what is wrong, where one does."""
+    """Return a command's last words: the line with the error if there is one."""
     lines = [line for line in ended.text.splitlines() if line.strip()]
     told = [line.partition(": ")[2] for line in lines if line.startswith("pipeline: ")]
     return "\n".join(told or lines[-1:])

@@ -1,4 +1,4 @@
-"""The page of a plan: each row beside its page of the paper, to be struck, added to, changed, approved or rejected."""
+"""Page of a plan: each row next to its page of the paper, to be removed, added to, changed, approved or rejected."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FIELDS = {
     "E": ("row", "column", "value"),
     "X": ("what",),
 }
-"""What of a row can be changed here, by the letter of its id; the file itself takes every change."""
+"""Editable fields of a row, by the letter of its id; the file itself takes every change."""
 _LISTS = {"R": "requirements", "V": "values", "C": "components", "E": "expected_results", "X": "experiments"}
 _ID = re.compile(r"[RVCEX][0-9]{1,5}")
 _DIGEST = re.compile(r"[0-9a-f]{16,64}")
@@ -41,7 +41,6 @@ _notes: Newest[list[str]] = Newest(200)
 
 
 def show_plan(site: Site, request: PageRequest) -> HtmlPage:
-    """The plan as it is now."""
     store = site.open(request.route["task"])
     head = head_of(site, store)
     if not store.exists(PLAN):
@@ -69,13 +68,13 @@ def show_plan(site: Site, request: PageRequest) -> HtmlPage:
 
 
 def _note_packages(store: TaskStore) -> list[str]:
-    """Kept for a minute: which packages are installed is asked of a process."""
+    """Describe the packages, at most once a minute: that takes a process."""
     signature = (store.digest(PLAN), int(time.monotonic()) // _OLD)
     return _notes.get(store.root, signature, lambda: note_packages(store))
 
 
 def list_fields(row: Row) -> list[tuple[str, str]]:
-    """The fields of a row that can be changed here, as a person types them."""
+    """Return the editable fields of a row, as a user types them."""
     return [(name, _as_typed(row, name)) for name in _FIELDS[row["id"][0]]]
 
 
@@ -87,7 +86,7 @@ def _as_typed(row: Row, field: str) -> str:
 
 
 def show_figure(site: Site, request: PageRequest) -> HtmlPage:
-    """A page of the paper as a picture, with the words marked that rows quote."""
+    """Show a page of the paper as a picture, with the rows' quotes marked."""
     store = site.open(request.route["task"])
     page, source, picture = _find_picture(store, request)
     if not store.exists(PLAN):
@@ -106,7 +105,7 @@ def _has_quote(plan: Row, name: str) -> bool:
 
 
 def show_sheet(site: Site, request: PageRequest) -> WebFile:
-    """The picture of a page."""
+    """Send the picture of a page."""
     _, _, picture = _find_picture(site.open(request.route["task"]), request)
     return WebFile(picture.png, "image/png", lasts="v" in request.query)
 
@@ -137,7 +136,7 @@ def _find_places(source: str, digest: str, plan: Row) -> Mapping[str, Sequence[Q
 
 
 def decide(site: Site, request: PageRequest) -> SeeOther:
-    """Has `review` do what the form says, with the plan that the form was made of and no other."""
+    """Apply the form by `review`, to the very plan that the form was made of."""
     store, form = site.open(request.route["task"]), request.form
     here, digest = f"/t/{store.id}/plan", form.get("digest", "")
     if not _DIGEST.fullmatch(digest):
@@ -155,7 +154,7 @@ def decide(site: Site, request: PageRequest) -> SeeOther:
 
 
 def _flags_of(store: TaskStore, form: Mapping[str, str]) -> list[str]:
-    """The options of `review` that a form asks for; none where it changes nothing."""
+    """Return the options of `review` that a form requests; none without a change."""
     action, identifier, text = form.get("action", ""), form.get("id", ""), form.get("text", "").strip()
     if action in ("approve", "reject"):
         return [f"--{action}"]

@@ -1,4 +1,4 @@
-"""The templates of the page, beside those that pages of one file have."""
+"""Templates of the pages, in addition to those of the one-file pages."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ STATIC = os.path.join(_HERE, "static")
 
 
 def build_templates() -> shared.Templates:
-    """All templates, with the words that they share."""
+    """Return all templates, with their shared words."""
     return shared.Templates(os.path.join(_HERE, "templates"), money=write_money, ago=write_age)
 
 
 def write_money(usd: float) -> str:
-    """Dollars, to the cent; less than one in full."""
+    """Format dollars, to the cent; less than one cent in full."""
     return "$0" if not usd else f"${usd:.4f}" if usd < 0.01 else f"${usd:,.2f}"
 
 
 def write_age(at: str) -> str:
-    """How long ago a time stamp is: "3 min ago"."""
+    """Return the age of a time stamp: "3 min ago"."""
     try:
         then = datetime.fromisoformat(at)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The server: takes requests with Starlette, hands them to the plain functions of the pages, and sends what these answer."""
+"""Serve the pages: take requests with Starlette, call the plain functions of the pages, and send their answers."""
 
 from __future__ import annotations
 
@@ -60,27 +60,27 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
 
 
 class Streams:
-    """How many pages listen at the moment."""
+    """Number of listening pages."""
 
     def __init__(self) -> None:
         self.open = 0
 
 
 class Listening(NamedTuple):
-    """A server that is ready to begin."""
+    """A server that is ready to start."""
 
     address: str
-    """With its key."""
+    """Address with the key."""
     server: uvicorn.Server
     socket: socket.socket
 
     def serve(self) -> None:
-        """Serves until a signal comes."""
+        """Serve until a signal comes."""
         self.server.run(sockets=[self.socket])
 
 
 def listen(site: Site, port: int) -> Listening:
-    """Takes a port of this machine alone (0: a free one). Raises OSError where it is taken."""
+    """Take a port of this machine alone (0: a free one). Raises OSError where it is taken."""
     bound = socket.create_server(("127.0.0.1", port), backlog=128)
     guard = build_app(site, bound.getsockname()[1])
     config = uvicorn.Config(
@@ -100,7 +100,6 @@ def listen(site: Site, port: int) -> Listening:
 
 
 def build_app(site: Site, port: int) -> Guard:
-    """The pages behind their guard."""
     templates, streams = build_templates(), Streams()
     routes = [
         Route(path, partial(_handle, handler, site, templates), methods=[method]) for method, path, handler in ROUTES
@@ -171,7 +170,7 @@ async def _send_style(_: Request) -> Response:
 
 
 async def _send_events(site: Site, streams: Streams, request: Request) -> Response:
-    """Tells a page when something has changed, and no more: the page asks for what it shows."""
+    """Send an event to a page when something has changed; the page fetches what it shows."""
     if streams.open >= _MOST_STREAMS:
         return Response("too many pages listen already\n", 503)
     task = request.path_params.get("task")

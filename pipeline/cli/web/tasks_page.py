@@ -1,4 +1,4 @@
-"""The first page: every task with what it waits for and what it cost, and the form that begins a run."""
+"""First page: every task with its state and cost, and the form that starts a run."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ _facts: Newest[dict[str, Any]] = Newest(2000)
 
 
 def show_tasks(site: Site, request: PageRequest) -> HtmlPage:
-    """The page, of the tasks that the query asks for."""
+    """Show the page with the tasks that the query selects."""
     return HtmlPage("tasks.html", {**_choose_rows(site, request.query), "models": _known_models(site)})
 
 
 def show_rows(site: Site, request: PageRequest) -> HtmlPage:
-    """The part of it that changes."""
+    """Show the part of the page that changes."""
     return HtmlPage("task_rows.html", _choose_rows(site, request.query))
 
 
@@ -95,7 +95,7 @@ def _choose_rows(site: Site, query: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _list_entries(listing: TaskList, folder: str) -> list[CatalogEntry]:
-    """Every task that is there, those at work first, then those that wait, then the newest."""
+    """Return every existing task: running ones first, then those that wait, then the newest."""
     entries = [one for one in reversed(current_entries(listing, folder)) if one.status != "gone"]
     return sorted(entries, key=_rank)
 
@@ -105,14 +105,14 @@ def _rank(entry: CatalogEntry) -> int:
 
 
 def _look_again(entries: Sequence[CatalogEntry], folder: str) -> list[CatalogEntry]:
-    """The same, when who was at work may have been killed since."""
+    """Return the entries again, corrected for processes that were killed since."""
     running = {entry.id: entry for entry in entries if entry.status == "running"}
     now = {entry.id: entry for entry in current_entries(TaskList(running, [], []), folder)}
     return sorted((now.get(entry.id, entry) for entry in entries), key=_rank) if running else [*entries]
 
 
 def describe_entry(site: Site, entry: CatalogEntry) -> dict[str, Any]:
-    """What the list tells of a task; of a damaged one, that it is."""
+    """Describe a task for the list, or that it is damaged."""
     root = os.path.join(site.folder, entry.id)
     signature = tuple(
         file_signature(os.path.join(root, name))
@@ -142,7 +142,7 @@ def _read_facts(site: Site, root: str) -> dict[str, Any]:
 
 
 def read_title(store: TaskStore) -> str:
-    """The title of the paper, or the words that were typed; empty where nobody has read it yet."""
+    """Return the paper's title or the typed words; empty before it is read."""
     if store.exists("outline.json") and (title := str(store.load("outline.json").get("title") or "")):
         return title
     source = str(store.load("task.json")["source"])
@@ -150,7 +150,7 @@ def read_title(store: TaskStore) -> str:
 
 
 def describe_bar(store: TaskStore, report: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Number, name and state of each phase that the task has."""
+    """Return number, name and state of each phase of the task."""
     settings = store.load("task.json")["settings"]
     phases = [phase for phase in store.graph.phases if phase.is_selected(settings) or phase.number in store.stamps]
     states = {number: stamp.status for number, stamp in store.stamps.items()}
@@ -172,7 +172,7 @@ def _known_models(site: Site) -> Sequence[str]:
 
 
 def begin_run(site: Site, request: PageRequest) -> SeeOther | HtmlPage:
-    """Starts `run` on what was sent, `run` on an arXiv id, or `chat` on words."""
+    """Start `run` on what was sent, `run` on an arXiv id, or `chat` on words."""
     form, typed = request.form, " ".join(request.form.get("source", "").split())[:_LONGEST_WORDS]
     if request.uploads:
         source = _keep_uploads(site, request.uploads)
@@ -184,7 +184,7 @@ def begin_run(site: Site, request: PageRequest) -> SeeOther | HtmlPage:
         source = TYPED + typed
         command = ["chat"]
     else:
-        return SeeOther("/", "Nothing was begun: choose a file, or type an arXiv id, or what is to be built.")
+        return SeeOther("/", "Nothing was started: choose a file, or type an arXiv id, or what is to be built.")
     command += ["--fast" if form.get("mode", "fast") == "fast" else "--full", f"--tasks-dir={site.folder}"]
     command += [f"--review={'auto' if form.get('review') == 'auto' else 'file'}"]
     command += [
@@ -204,18 +204,18 @@ def begin_run(site: Site, request: PageRequest) -> SeeOther | HtmlPage:
 
 
 def _is_arxiv(typed: str) -> bool:
-    """Whether it is the id of a paper. No path and no other address of a client is ever opened."""
+    """Return whether it is the id of a paper. No path and no other address of a client is ever opened."""
     return " " not in typed and not os.path.lexists(typed) and canonical_origin(typed).startswith("arXiv:")
 
 
 def _find_task(site: Site, source: str) -> str:
-    """The newest task that was made from a source."""
+    """Return the newest task of a source."""
     entries = Catalog(site.folder).read().entries.values()
     return next((entry.id for entry in reversed([*entries]) if entry.source == source), "")
 
 
 def _keep_uploads(site: Site, uploads: Sequence[Upload]) -> str:
-    """Puts files beside the tasks, under their digest and safe names; the same again is the same task. Returns the path of one
+    """Put files beside the tasks, under their digest and safe names; the same again is the same task. Returns the path of one
     file, or the directory of many."""
     digests = [_digest_file(upload.file) for upload in uploads]
     is_one = len(uploads) == 1
@@ -248,7 +248,7 @@ def _digest_file(file: BinaryIO) -> str:
 
 
 def _list_batches(site: Site, entries: Sequence[CatalogEntry]) -> list[dict[str, Any]]:
-    """The newest batches, each with what became of its papers and what they cost."""
+    """Return the newest batches, each with the results and costs of its papers."""
     by_source: dict[str, list[CatalogEntry]] = {}
     for entry in entries if _batches(site) else ():
         by_source.setdefault(entry.source, []).append(entry)

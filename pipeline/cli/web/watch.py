@@ -1,4 +1,4 @@
-"""Whether something has changed, by a cheap look at the files: what pages that listen are told of."""
+"""Detect changes of a task by a cheap look at its files, for pages that listen."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Newest(Generic[T]):
 
 
 def file_signature(path: str) -> tuple[int, int]:
-    """What changes when a file does; zeros where there is none."""
+    """Return a value that changes with a file; zeros without one."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -56,12 +56,12 @@ def file_signature(path: str) -> tuple[int, int]:
 
 
 def task_signature(root: str) -> Signature:
-    """What changes when anything does that a page of a task shows. Pages that ask within a second share a look."""
+    """Return a value that changes with anything a page of a task shows. Pages share a look for a second."""
     return _look_at_task(root, int(time.monotonic()))
 
 
 def list_signature(folder: str) -> Signature:
-    """The same of the list of tasks."""
+    """Return a value that changes with the list of tasks."""
     return file_signature(os.path.join(folder, CATALOG))
 
 

@@ -1,1 +1,0 @@
-"""The list of things to do: what a change of it may be, and what the list comes to."""
