@@ -270,7 +270,8 @@ def test_a_method_is_called_as_the_paper_introduces_it_and_a_rival_is_what_it_is
     rows = table("Rule | Hits | Misses", "Slow Hall | 41.5 | 1.5", "Door | 42.5 | 2.5", "Old | 40.5 | 3.5")
     made = read(
         "# On Waiting\n\n## 2 Method\n\nThis paper proposes Slow Hall, a rule. Slow Hall waits. Slow Hall works. We "
-        "first introduce the LSTM cells of others. Matches were played against Hurry.\n\n### 2.1 Door\n\nWe open a door of the hall.\n\n"
+        "first introduce the LSTM cells of others. Matches were played against Hurry.\n\n### 2.1 Door\n\n"
+        "We open a door of the hall.\n\n"
         f"## 4 Results\n\n> **Table 1.** Results.\n\n{rows}\n"
     ).plan
     assert {row["row"] for row in made["expected_results"]} == {"Slow Hall"}
