@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """Read a plan and write its rows for people: its language and packages; formulas as text, places, values, ranges of ids."""
-=======
-"""Read a plan's language and packages, and write its rows as text: formulas, places, values and ranges of ids."""
->>>>>>> 95d7915b75f25cfd80b161d03f281bf452d375ce
 
 from __future__ import annotations
 

@@ -127,8 +127,7 @@ def check_code(
         rows, doubts = look.collect(workspace, plan, seen, passed=not facts.problems)
         _add_below(facts, rows, evidence.require)
         is_reviewed = review is not None and not facts.problems
-        checks = [row["command"] for row in facts.rows]
-        tried = run_readme_commands(sources, commands, checks) if is_reviewed and commands.box.kind != NONE else []
+        tried = run_readme_commands(sources, commands, facts.rows) if is_reviewed and commands.box.kind != NONE else []
         if commands.box.kind != NONE:
             commands.take_back()
         if review and is_reviewed:
