@@ -64,7 +64,6 @@ class Look:
 
     @property
     def seconds(self) -> int:
-        """The time limit of a check."""
         return self._commands.box.limits.seconds
 
     def report(self, what: str, number: int, total: int, detail: str) -> None:
