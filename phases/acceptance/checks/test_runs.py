@@ -238,4 +238,8 @@ def describe_command(row: Mapping[str, Any]) -> str:
 
 def describe_exit(row: Mapping[str, Any]) -> str:
     """Return how a command ended."""
-    return f"cut off after {_SECONDS} s, which is no fault" if row["exit_code"] is None else f"exit code {row['exit_code']}"
+    return (
+        f"cut off after {_SECONDS} s, which is not a fault"
+        if row["exit_code"] is None
+        else f"exit code {row['exit_code']}"
+    )
