@@ -238,12 +238,5 @@ def describe_command(row: Mapping[str, Any]) -> str:
 
 def describe_exit(row: Mapping[str, Any]) -> str:
     """Return how a command ended."""
-<<<<<<< HEAD
-    return f"cut off after {_SECONDS} s, which is not a fault" if row["exit_code"] is None else f"exit code {row['exit_code']}"
-=======
-    return (
-        f"cut off after {_SECONDS} s, which is not a fault"
-        if row["exit_code"] is None
-        else f"exit code {row['exit_code']}"
-    )
->>>>>>> a680fbf277041e3d798d79ada8c78d105ba7c4a1
+    code = row["exit_code"]
+    return f"cut off after {_SECONDS} s, which is not a fault" if code is None else f"exit code {code}"
