@@ -32,19 +32,21 @@ NOUN_AND_CLAUSE = re.compile(r"(?:The|A|An|One|All|Those|Each|Every)\b.*?\b(?:th
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def is_old_docstring(text: str, *, of_function: bool = True) -> bool:
+def is_old_docstring(text: str, of: type[ast.AST] | None) -> bool:
+    """Return whether a docstring of such a node counts; None stands for a variable, whose "Whether" describes a flag."""
     first = text.strip().partition("\n")[0]
-    return bool(CLAUSE.match(first) or MESSAGE.search(text) or (of_function and NOUN_AND_CLAUSE.match(first)))
+    is_clause = CLAUSE.match(first) and not (of is None and first.startswith("Whether "))
+    return bool(is_clause or MESSAGE.search(text) or (of in Function and NOUN_AND_CLAUSE.match(first)))
 
 
 def places(tree: ast.Module) -> Iterator[tuple[str, int, str]]:
     """Yield the kind, line and text of every place in a module whose wording counts."""
     documented = (ast.Module, ast.ClassDef, *Function)
-    docstrings: dict[int, bool] = {}
+    docstrings: dict[int, type[ast.AST] | None] = {}
     for node in ast.walk(tree):
         for index, statement in enumerate(getattr(node, "body", None) or ()) if isinstance(node, documented) else ():
             if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-                docstrings[id(statement.value)] = index == 0 and isinstance(node, Function)
+                docstrings[id(statement.value)] = None if index else type(node)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in NAMES:
             yield "names", node.lineno, node.id
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -52,7 +54,7 @@ def places(tree: ast.Module) -> Iterator[tuple[str, int, str]]:
             if id(node) not in docstrings:
                 if MESSAGE.search(text):
                     yield "messages", node.lineno, text
-            elif is_old_docstring(text, of_function=docstrings[id(node)]):
+            elif is_old_docstring(text, docstrings[id(node)]):
                 yield "docstrings", node.lineno, text
 
 
@@ -95,6 +97,7 @@ def test_no_package_gains_wording_of_the_kinds_that_are_counted() -> None:
         ('def f():\n    """Return the name that a user gave. There is no other."""', []),
         ('def f():\n    """Return a name. It is no path."""', ["docstrings"]),
         ('LIMIT = 3\n"""Where it ends."""', ["docstrings"]),
+        ('IS_OPEN = True\n"""Whether it is open."""', []),
         ('raise OSError(f"{name} is no file")', ["messages"]),
         ('raise OSError("nobody works on it")', ["messages"]),
         ('raise OSError("there is no file; it is no longer here")', []),

@@ -1,4 +1,4 @@
-"""All attempts to have the work accepted, read from the journal: for acceptance.json, and for people."""
+"""Report every attempt to have the work accepted, from the journal: for acceptance.json and for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chain: a request to accept the work meets the hooks, then the gate.
+"""Decide a completion request: the hooks first, then the gate.
 
 Each step is a row of the journal, so a run that was cut off goes on in the middle of it, and a hook that gave its verdict on
 a tree is not asked again about that tree. On the disk the rows are called `look` (the attempt's snapshot), `hook` and `verdict`.

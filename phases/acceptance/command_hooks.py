@@ -1,4 +1,4 @@
-"""Run a command hook and read its verdict. A missing program is not a verdict."""
+"""Run a command hook as a bounded process, and read its verdict from exit code and JSON. A missing program is not a verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gate: whether the work is finished by its own account. It judges no file, no command, no right or wrong."""
+"""Decide whether the work is finished by its own account. No file or command is judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs one hook, whatever its kind: again where it broke at the gate, downgraded where it may not block, reported as events."""
+"""Run one hook of any kind: retry it at the gate, downgrade a block that has no effect, and emit events."""
 
 from __future__ import annotations
 

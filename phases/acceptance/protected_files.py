@@ -1,4 +1,4 @@
-"""Protected files: those that decide about acceptance, and what each must be.
+"""Track the files that decide about acceptance, and their expected digests.
 
 The checksum that was recorded first counts, in this journal and in those that it follows on; only the user can put another
 in its place, by trusting the file as it is now.

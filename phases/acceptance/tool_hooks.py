@@ -1,4 +1,4 @@
-"""Hooks around the calls of tools, and at the two ends of a run. What they say of a call is part of the call's own record."""
+"""Run hooks around tool calls and at both ends of a run. Their results belong to the record of the call."""
 
 from __future__ import annotations
 

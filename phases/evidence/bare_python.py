@@ -1,4 +1,4 @@
-"""The Python of commands in the sandbox: the standard library, and the tools that watch tests, whatever else this machine has.
+"""Make the Python of sandboxed commands: the standard library, and the tools that watch tests.
 
 One small virtual environment in the user's cache directory serves all tasks. What is installed for a task lies in an environment
 of its own, which finds the tools of this one last on its path: what a task brings along comes before them.
@@ -46,7 +46,7 @@ def make_bare_python(cache_directory: str, own: str) -> str:
 
 
 def lend_tools(environment: str, bare: str) -> None:
-    """Lets another environment, made for a task, find the tools. Raises StorageError."""
+    """Let another environment, made for a task, find the tools. Raises StorageError."""
     text = f"{packages_in(bare)}\n{_START_LINE}"
     write_without_sync(os.path.join(packages_in(environment), _START), text.encode())
 
@@ -72,7 +72,7 @@ def layer_python(own: str, bare: str, target: str) -> str:
 
 
 def _make_environment(target: str) -> None:
-    """Makes it under another name first: of two runs at once, the later one finds what the earlier one made."""
+    """Make it under another name first: of two runs at once, the later one finds what the earlier one made."""
     os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
     unfinished = tempfile.mkdtemp(prefix="new-", dir=os.path.dirname(target))
     packages = packages_in(unfinished)
@@ -101,7 +101,7 @@ def _make_environment(target: str) -> None:
 
 
 def _copy_distribution(name: str, packages: str) -> None:
-    """Copies what an installed distribution consists of, but for its commands and what starts by itself."""
+    """Copy what an installed distribution consists of, but for its commands and what starts by itself."""
     for file in metadata.distribution(name).files or ():
         source = str(file.locate())
         if file.suffix in (".pyc", ".pth") or ".." in file.parts or not os.path.isfile(source):
@@ -118,7 +118,7 @@ def _configuration(interpreter: str) -> str:
 
 @cache
 def _digest_of_parts() -> str:
-    """Of all that the environment is made from: with another version of a part, another one is made.
+    """Return the digest of the environment's parts: another version of a part needs another environment.
 
     A run has the parts that were there when it began: to read their versions takes half as long as to start a Python.
     """

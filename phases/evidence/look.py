@@ -1,4 +1,4 @@
-"""Watch the checks of one completion request, and collect the evidence that they leave."""
+"""Watch the checks of one completion request, collect the evidence, and try changes to the code."""
 
 from __future__ import annotations
 
@@ -64,7 +64,6 @@ class Look:
 
     @property
     def seconds(self) -> int:
-        """The time limit of a check."""
         return self._commands.box.limits.seconds
 
     def report(self, what: str, number: int, total: int, detail: str) -> None:

@@ -54,7 +54,7 @@ class _Change(NamedTuple):
     value: object
 
     def mutant(self) -> Mutant:
-        """The file with this change; the tree is as before afterwards."""
+        """Return the file with this change; the tree is restored afterwards."""
         before = self._put(self.value)
         source = ast.unparse(ast.fix_missing_locations(self.tree))
         self._put(before)
@@ -86,7 +86,7 @@ def change_lines(
 
 
 def change_value(place: Place, sources: Mapping[str, str]) -> list[Mutant]:
-    """Other values in the place of one: in Python its literal, in a data file the number or word of its line."""
+    """Return other values for a place: in Python its literal, in a data file the number or word of its line."""
     source = sources.get(place.path, "")
     if place.kind == VALUE and place.value is not None:
         value = place.value
@@ -111,7 +111,7 @@ def change_value(place: Place, sources: Mapping[str, str]) -> list[Mutant]:
 
 
 def _functions_in(tree: ast.Module, places: Sequence[Place]) -> list[Function]:
-    """The functions of places: the one itself, all of a class or module."""
+    """Return the functions of places: the place itself, all of a class or module."""
     found = []
     for node in ast.walk(tree):
         if not isinstance(node, Function):
@@ -126,7 +126,7 @@ def _functions_in(tree: ast.Module, places: Sequence[Place]) -> list[Function]:
 
 
 def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """Everything in a function, but not what is in functions within it."""
+    """Yield the nodes of a function, without those of functions within it."""
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, (*Function.__args__, ast.Lambda, ast.ClassDef)):
             yield child
@@ -206,14 +206,14 @@ def _short(node: ast.AST) -> str:
 
 
 def _spread(changes: list[T], most: int) -> list[T]:
-    """So many of them, evenly spread."""
+    """Return so many of them, evenly spread."""
     if len(changes) <= most:
         return changes
     return [changes[(2 * number + 1) * len(changes) // (2 * most)] for number in range(most)]
 
 
 def _other_literals(node: ast.expr) -> list[str]:
-    """Other values of the same type, as they are written."""
+    """Return other values of the same type, as source text."""
     try:
         value = ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
@@ -235,7 +235,7 @@ def _other_values(value: object) -> list[object]:
 
 
 def _replace_span(source: str, node: ast.expr, text: str) -> str:
-    """The source with the text of one expression replaced."""
+    """Return the source with the text of one expression replaced."""
     lines = split_lines(source.removeprefix("\ufeff"))
     first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
     head = lines[first].encode()[: node.col_offset].decode()
@@ -244,7 +244,7 @@ def _replace_span(source: str, node: ast.expr, text: str) -> str:
 
 
 def _other_lines(line: str) -> list[str]:
-    """A line of data with another value behind its name."""
+    """Return a line of data with other values after its name."""
     begin = re.search(r"[:=,]\s*", line)
     head, rest = (line[: begin.end()], line[begin.end() :]) if begin else ("", line)
     body, sign, comment = rest.partition("#")

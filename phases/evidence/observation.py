@@ -1,4 +1,4 @@
-"""Read the notes of watched commands: which tests ran, how each ended, and which lines each of them ran.
+"""Read the notes of watched commands: which tests ran, how each ended, and the lines of Python and JavaScript they ran.
 
 The notes are made inside the sandbox, by code that a hostile workspace may reach. So they are untrusted: a
 workspace can make itself look better or worse in them, and do nothing else.

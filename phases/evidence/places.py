@@ -1,4 +1,4 @@
-"""Find where code cites a requirement or a value of the plan, by id, equation, algorithm or section.
+"""Find where code cites a requirement or a value of the plan, by id, equation, algorithm or section, and what is a stub.
 
 In Python a place is a definition (its docstring, the comment above it, a comment in its body), a module (its docstring), or a
 value: a constant, a field, an entry of a dict, an argument, a default. In a data file it is a line; in any other language
@@ -121,7 +121,7 @@ def _text_places(path: str, source: str, wanted: Collection[str]) -> list[Place]
 
 
 def split_lines(source: str) -> list[str]:
-    """The lines as Python counts them."""
+    """Split the lines as Python counts them."""
     return _LINE_END.split(source)
 
 
@@ -132,7 +132,7 @@ def is_test_file(path: str) -> bool:
 
 
 def read_ids(text: str) -> list[str]:
-    """The ids in a text, each once, in their order. "R1-R3" names three."""
+    """Return the ids in a text, each once, in order. "R1-R3" names three."""
     found = []
     for match in _RANGE.finditer(text):
         first, last = int(match[2]), int(match[3])
@@ -202,7 +202,7 @@ class _PythonFile:
     def _comments_inside(
         self, node: Function | ast.ClassDef, inner: Sequence[_Named], taken: set[int]
     ) -> Iterator[str]:
-        """The comments in a body, but for those of definitions in it."""
+        """Yield the comments in a body, but not in definitions within it."""
         spans = [(_first_line(other.node), other.node.end_lineno or 0) for other in inner]
         for number, text in self._comments.items():
             is_inner = any(first <= number <= last for first, last in spans)
@@ -321,7 +321,7 @@ def _is_inside(inner: Place, outer: Place) -> bool:
 
 
 def _read_comments(source: str) -> dict[int, str]:
-    """The comments by line."""
+    """Return the comments by line."""
     try:
         lines = iter([f"{line}\n" for line in split_lines(source.removeprefix("\ufeff"))])
         tokens = tokenize.generate_tokens(lambda: next(lines, ""))
@@ -331,7 +331,7 @@ def _read_comments(source: str) -> dict[int, str]:
 
 
 def walk_definitions(tree: ast.Module) -> Iterator[_Named]:
-    """Every function, class and named value, however deep; by a list, because a chain of elif nests without end."""
+    """Yield every function, class and named value, at any depth; without recursion, because elif chains nest deeply."""
     todo: list[tuple[str, int, Function | ast.ClassDef | None, list[ast.stmt]]] = [("", 0, None, tree.body)]
     while todo:
         prefix, after, inside, body = todo.pop()

@@ -1,4 +1,4 @@
-"""traceability.json: each requirement of the plan with its place in the code and the tests that run it; and its counts."""
+"""Build the table of evidence and traceability.json: places, tests that run them, noticed changes, and the counts."""
 
 from __future__ import annotations
 

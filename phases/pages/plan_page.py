@@ -111,13 +111,11 @@ _SECTIONS = (
 
 
 def _split_doubt(line: str) -> tuple[str, str]:
-    """Return the id of a doubt's row, and its text."""
     match = _DOUBT.match(line)
     return (match.group(1), line[match.end() :]) if match else ("", line)
 
 
 def _list_commands(shown: Reviewed) -> list[tuple[str, str]]:
-    """Return commands to paste, with ids of this plan."""
     requirement = next((row["id"] for row in shown.plan["requirements"]), "R1")
     value = next((row["id"] for row in shown.plan.get("values", ())), "V1")
     rows = [
@@ -189,7 +187,6 @@ def _page_of_steps(paper: Markdown, component: Row) -> int:
 
 
 def _group_rows(shown: Reviewed, rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return each requirement and value that a mark links to; values of one quote are grouped."""
     texts = [" ".join(str(row["text"]).split()) for row in rows if "text" in row]
     made = []
     for _, group in groupby(rows, key=lambda row: row["id"] if "text" in row else row["source"]["quote"]):
@@ -291,7 +288,6 @@ def _add_tag(tags: list[tuple[bool, float, list[str]]], is_right: bool, down: fl
 
 
 def _covers(one: Box, other: Box) -> bool:
-    """Return whether most of a box is under another."""
     across = min(one[2], other[2]) - max(one[0], other[0])
     down = min(one[3], other[3]) - max(one[1], other[1])
     area = (other[2] - other[0]) * (other[3] - other[1])

@@ -47,7 +47,6 @@ def render_preview(
 
 
 def _cut_blocks(text: str, floats: Mapping[str, bytes]) -> Iterator[dict[str, Any]]:
-    """Yield the blocks of a page; consecutive lines of one kind are one block."""
     for kind, group in groupby(_lines_with_kinds(text), key=lambda row: row[0]):
         lines = [line for _, line in group]
         if kind[0] in ("fence", "text"):
@@ -79,7 +78,6 @@ def _lines_with_kinds(text: str) -> Iterator[tuple[tuple[str, int], str]]:
 
 
 def _describe_line(kind: str, line: str, floats: Mapping[str, bytes]) -> dict[str, Any]:
-    """Return a line that is a block; a caption with its picture, if there is one."""
     if kind == "heading":
         marks, _, words = line.partition(" ")
         return {"kind": kind, "level": len(marks), "text": words}

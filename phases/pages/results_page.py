@@ -37,7 +37,6 @@ def _column(cell: Cell) -> str:
 
 
 def _draw_column(column: str, cells: Sequence[Cell]) -> dict[str, Any] | None:
-    """Return a drawing of the paper's figures with their tolerance, and ours, on one scale; None without results."""
     there = [cell for cell in cells if cell["paper"] is not None and cell["ours"] is not None]
     if not there:
         return None

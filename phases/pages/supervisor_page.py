@@ -387,7 +387,6 @@ def render_page(view: View, name: str = "") -> str:
 
 
 def _describe_steps(graph: Document) -> str:
-    """Return how far the list of steps is, and the step that it is at."""
     current = graph["nodes"].get(graph["cursor"]["nodeId"], {}).get("title", "")
     now = f"now: {current}" if graph["status"] in ("ready", "running") else str(graph["status"])
     return f"{graph['progress']:g} % done, {now}"

@@ -174,7 +174,7 @@ def _listings(plan: Row) -> Iterator[_Part]:
         yield _Part([], [f"The lines of {write_ids(left)} are in {_WHOLE}."], [])
     told_by = [(row["id"], text) for row in plan.get("components", ()) for text in row.get("equations", ())]
     if equations := [f"     {one}  {_code(read_formula(text))}" for one, text in told_by]:
-        yield _Part(["## Equations that no requirement has", "", "```"], equations, ["```"])
+        yield _Part(["## Equations of the components", "", "```"], equations, ["```"])
 
 
 def _settings(plan: Row) -> list[str]:

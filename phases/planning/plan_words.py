@@ -1,4 +1,4 @@
-"""Read a plan's language and packages, and write its rows as text: formulas, places, values and ranges of ids."""
+"""Read a plan and write its rows for people: its language and packages; formulas as text, places, values, ranges of ids."""
 
 from __future__ import annotations
 

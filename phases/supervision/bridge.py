@@ -343,7 +343,6 @@ def send_hint(state: KernelState, setting: Setting, observed: Observation, out: 
 def _follow_graph(
     state: KernelState, setting: Setting, turn: Round, verdict: GateVerdict | None, out: Effects
 ) -> tuple[KernelState, Evaluated]:
-    """Return the state and the outcome of the round for the graph; without one, only the open files are noted."""
     if state.graph.graph is not None or verdict or not setting.policy.task_graph:
         return evaluate_graph(state, setting, turn, verdict, out)
     run = replace(state.graph, open_files=turn.open_files)
@@ -397,7 +396,6 @@ def runtime_of(state: KernelState, setting: Setting) -> RuntimeState:
 
 
 def _last_round(turn: Round, *, branch_switched: bool) -> LastRound:
-    """Return what the next decision needs of a round."""
     done = [action for action in turn.actions if action.result.executed]
     failed = [action for action in done if action.result.failed and not action.call.checks]
     skipped = [action for action in turn.actions if not action.result.executed]

@@ -112,7 +112,6 @@ def _while_forced(context: ModeContext, config: ModeLimits) -> ModeDecision:
 
 
 def _why_denied(context: ModeContext, config: ModeLimits) -> str:
-    """Return why forced mode must stay; empty if nothing holds it."""
     state = context.state
     if context.floor is ExecutionMode.FORCED:
         return "strict_floor"

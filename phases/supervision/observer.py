@@ -244,7 +244,6 @@ def _signal_of(kind: DeviationSignal, value: float, turn: Round, detail: str = "
 
 
 def _still_live(live: Iterable[Signal], seen: ObservedRound, triggers: Triggers, *, drifts: bool) -> list[Signal]:
-    """Return the signals that are neither too old nor refuted by this round."""
     turn, ended = seen.round, set[DeviationSignal](triggers.disabled)
     if not seen.progress.stall:
         ended.update(kind for kind, rule in SIGNALS.items() if rule.ended_by_progress)
@@ -333,7 +332,6 @@ def _serves(action: Action, task: Task) -> bool:
 
 @lru_cache(maxsize=8)
 def _names_of(planned: tuple[str, ...]) -> frozenset[str]:
-    """Return the names by which a command may refer to planned files: path, file, module and directories."""
     names = set(planned)
     for path in planned:
         *folders, name = path.split("/")

@@ -303,7 +303,6 @@ def _result_key(action: Action) -> str:
 
 
 def _after_work(state: Progress, action: Action) -> Progress:
-    """Return the state after a change or a passed check: calls that failed may succeed now."""
     ways = tuple(replace(way, count=0) for way in state.ways)
     plateaus = state.plateaus
     if action.result.changed and action.call.new_file:

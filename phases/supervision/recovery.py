@@ -108,7 +108,6 @@ def _choose_tier(context: RecoveryContext, why: str) -> RecoveryTier:
 
 
 def _recovery_entry(context: RecoveryContext, looked: _Findings, tier: RecoveryTier, why: str) -> TimelineEntry:
-    """Return the event log line; in shadow mode, of what would have been done."""
     payload = _entry_payload(context, looked)
     if tier is RecoveryTier.MANUAL_CHECKPOINT:
         stopped = {**payload, "tier": tier.value, "why": why}
@@ -152,7 +151,6 @@ def snapshot_of(disk: DiskFacts, ledger: WorkLedger, turn: int) -> WorkspaceSnap
 
 
 def name_few(paths: Sequence[str]) -> str:
-    """Return the first paths, and how many more there are."""
     shown = ", ".join(quote_text(path, 60) for path in paths[:_SHOWN])
     return f"{shown} and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else shown
 
@@ -217,7 +215,6 @@ def _verify_factor(snapshot: WorkspaceSnapshot) -> float:
 
 
 def _match_factor(disk: DiskFacts, ledger: WorkLedger) -> float:
-    """Return the share of written files that are changed and still present."""
     if not ledger.files:
         return UNKNOWN
     there = {*disk.added, *disk.modified}

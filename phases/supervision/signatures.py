@@ -181,14 +181,12 @@ def has_passed(text: str) -> bool | None:
 
 
 def _name_in(found: re.Match[str]) -> str:
-    """Return the name in a match; digits of a test belong to its name."""
     if found["file"]:
         return _of_any_run(found["file"])
     return _without_varying(found["test"] or found["before"] or found["case"])[:_LONGEST_NAME]
 
 
 def _count_in(text: str) -> int:
-    """Return the number of failures, by the last line that counts them."""
     for line in reversed(text.splitlines()):
         if counts := [*_FAILURE_COUNT.findall(line), *_KEYED.findall(line)]:
             return sum(map(int, counts))
@@ -206,7 +204,6 @@ def _without_varying(line: str) -> str:
 
 
 def _bound_failures(failures: list[str]) -> tuple[str, ...]:
-    """Return the failures; those beyond the bound become one line with their digest."""
     if len(failures) <= _MOST_NAMED:
         return tuple(failures)
     rest = failures[_MOST_NAMED - 1 :]

@@ -181,7 +181,6 @@ def _plan_of(state: KernelState, setting: Setting, reason: str, disk: Disk) -> R
 
 
 def _follow_plan(state: KernelState, setting: Setting, made: RecoveryPlan, out: Effects) -> KernelState:
-    """Carry out the plan of a recovery: a stop, a first action, or a rebuilt graph (section 7.6)."""
     out.note(*made.entries)
     out.snapshot = made.snapshot
     if made.tier is RecoveryTier.MANUAL_CHECKPOINT:

@@ -192,7 +192,6 @@ def next_action(state: KernelState, setting: Setting) -> str:
 
 
 def _is_changed(state: KernelState) -> bool:
-    """Return whether a file changed since a check last failed."""
     return check_fails(state.ledger) and state.ledger.test_summary == REQUIRED
 
 

@@ -178,7 +178,7 @@ def test_command(task: str, hook: str, tasks_dir: str | None) -> Answer:
     pipeline hooks test paper internal:code
     """
     # imported here: to run a hook needs most of acceptance and the agent, 0.2 s that the other commands do not need
-    from phases.acceptance.administration.hook_test import TestedTask, describe_result, run_hook
+    from phases.acceptance.administration.hook_trial import TrialTask, describe_result, run_hook
     from phases.agent.session import order_files
     from phases.workspace.packages import package_store
 
@@ -195,7 +195,7 @@ def test_command(task: str, hook: str, tasks_dir: str | None) -> Answer:
         plan = store.load("initial_plan.txt") if store.exists("initial_plan.txt") else None
         planned = order_files(plan) if plan else ()
         environments = package_store(cache_directory())
-        outcome = run_hook(TestedTask(store.root, store.id, values, plan, planned, setting, environments), chosen)
+        outcome = run_hook(TrialTask(store.root, store.id, values, plan, planned, setting, environments), chosen)
     lines = describe_result(chosen, {**outcome, "log": relative_path(outcome["log"]) if outcome["log"] else ""})
     return Answer(
         {"task": store.id, "hook": chosen.key, **outcome},

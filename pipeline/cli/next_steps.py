@@ -154,7 +154,7 @@ def _after_the_end(store: TaskStore, report: dict[str, Any]) -> Steps:
             ("pipeline models", "list the models and their keys"),
             (f"pipeline resume {name} --model NAME", "have a model plan and write the code"),
         ]
-    if report.get("missing_packages"):
+    if report.get("missing_packages") and not report.get("verified"):  # verified code does without them
         steps += [(f"pipeline resume {name} --install allowed", "install the plan's packages, and check again")]
     if programs := report.get("missing_programs"):
         from phases.acceptance.checks.missing_programs import programs_option  # imported here: TAB must import no phase

@@ -42,7 +42,7 @@ def test_a_reviewer_reads_what_is_built_then_what_is_uncertain_then_the_rest_in_
     text = plan_md(example_paper().plan)
     heads = [line.removeprefix("## ").partition(":")[0] for line in text.splitlines() if line.startswith("## ")]
     assert heads == [
-        "What is built", "What is uncertain or missing", "Requirements", "Algorithms", "Equations that no requirement has",
+        "What is built", "What is uncertain or missing", "Requirements", "Algorithms", "Equations of the components",
         "Settings", "Targets", "Files, in the order of writing",
     ]  # fmt: skip
     shown = re.findall(r"^- \*\*R([0-9]+)\*\*", text, re.MULTILINE)

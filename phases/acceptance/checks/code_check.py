@@ -127,8 +127,7 @@ def check_code(
         rows, doubts = look.collect(workspace, plan, seen, passed=not facts.problems)
         _add_below(facts, rows, evidence.require)
         is_reviewed = review is not None and not facts.problems
-        checks = [row["command"] for row in facts.rows]
-        tried = run_readme_commands(sources, commands, checks) if is_reviewed and commands.box.kind != NONE else []
+        tried = run_readme_commands(sources, commands, facts.rows) if is_reviewed and commands.box.kind != NONE else []
         if commands.box.kind != NONE:
             commands.take_back()
         if review and is_reviewed:
@@ -187,7 +186,9 @@ def _list_verifiers(facts: _Facts, rows: Sequence[Row], *, is_reviewed: bool) ->
 
 def _advise(rows: Sequence[Row], doubts: Sequence[str]) -> list[str]:
     """Return what could be improved in code whose facts hold, the gravest first."""
-    idle = [f"{row['id']} ({row['places'][0]})" for row in rows if row["level"] == LOCATED and row["measured"]]
+    # a value is mostly a constant of a module, which no test runs by itself
+    measured = [row for row in rows if row["level"] == LOCATED and row["measured"] and not is_value(row)]
+    idle = [f"{row['id']} ({row['places'][0]})" for row in measured]
     values = [f"{row['id']}: {row['note']}" for row in rows if row["level"] == RUN and row["note"]]
     missed = [f"{row['id']}: its tests also pass with {line}" for row in rows for line in row["missed"]]
     points = [

@@ -1,4 +1,4 @@
-"""Find the programs that a plan needs and that commands on this machine do not find."""
+"""Find the programs that a plan or a hook needs and this machine does not have."""
 
 from __future__ import annotations
 

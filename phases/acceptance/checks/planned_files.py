@@ -1,4 +1,4 @@
-"""Check the planned files, and find files that Python would take for others. Nothing is run."""
+"""Check the planned files: they exist, import, answer --help, and hide no module of Python or of a test runner."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Hooks as files have them: read, refused, trusted, watched, and taken over from other tools."""
+"""Read hooks files: parse, validate, trust and watch them."""

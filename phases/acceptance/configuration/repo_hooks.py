@@ -1,4 +1,4 @@
-"""Select the hooks of a repository to run: those that the user has trusted by content."""
+"""Select the hooks of a repository to run, by the store of content that the user has trusted."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Generator[None, Any, Any]:
-    """Reads how a part of a test really ended: the error itself, not the report that hooks of the workspace may have changed."""
+    """Read how a part of a test really ended: the error itself, not the report that hooks of the workspace may have changed."""
     report = yield  # pytest's own part for unittest hands the error over meanwhile
     item.stash[_SEEN].append(call.when)
     if call.excinfo is not None:

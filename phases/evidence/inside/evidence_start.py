@@ -1,4 +1,4 @@
-"""Notes which test runs which line, and how each test ends. Imported at the start of every Python of a check.
+"""Note which test runs which line, and how each test ends. Imported at the start of every Python of a check.
 
 PIPELINE_EVIDENCE is the directory for the notes, PIPELINE_WORKSPACE the code that is looked at. A test is called
 `path::Class::test`; a subprocess of a test belongs to the test, and what runs outside of tests belongs to none.
@@ -22,7 +22,7 @@ BEGUN, ENDED = "begun", "ended"
 
 
 def note(row: dict[str, Any]) -> None:
-    """Adds a line to the notes of this process."""
+    """Add a line to the notes of this process."""
     row["command"] = os.environ.get("PIPELINE_COMMAND", "")
     with open(os.path.join(os.environ[NOTES], f"notes.{os.getpid()}.jsonl"), "a", encoding="utf-8") as file:
         file.write(json.dumps(row, separators=(",", ":")) + "\n")
@@ -34,7 +34,7 @@ def note_test(test: str, outcome: str) -> None:
 
 
 def note_session(what: str) -> None:
-    """That a run of tests begins or ends, and where in the workspace it finds modules."""
+    """Note the start or end of a test run, and the import paths in the workspace."""
     workspace = os.path.realpath(os.environ[WORKSPACE])
     inside = [os.path.realpath(path) for path in sys.path]
     paths = [os.path.relpath(path, workspace) for path in inside if f"{path}/".startswith(f"{workspace}/")]
@@ -42,24 +42,24 @@ def note_session(what: str) -> None:
 
 
 def begin_test(test: str) -> None:
-    """From here on, what is run is run by this test; empty: by none."""
+    """Attribute the following lines to this test; empty: to none."""
     _note_lines()
     os.environ[TEST] = test
 
 
 def _note_lines() -> None:
-    """Notes which lines ran since the last time, and the test that ran them."""
+    """Note which lines ran since the last time, and the test that ran them."""
     if lines := line_probes.take():
         note({"ran": os.environ.get(TEST, ""), "lines": lines})
 
 
 def name_test(file: str, parts: list[str]) -> str:
-    """`tests/test_a.py::TestB::test_c`; a test with parameters has one name for all of them."""
+    """Return `tests/test_a.py::TestB::test_c`; a test with parameters has one name for all of them."""
     return "::".join([os.path.relpath(os.path.realpath(file), os.path.realpath(os.environ[WORKSPACE])), *parts])
 
 
 def _watch_unittest() -> None:
-    """Has unittest note its tests. Those that pytest runs are noted by its plugin."""
+    """Make unittest note its tests. Those that pytest runs are noted by its plugin."""
     import unittest
 
     run_test, run_all = unittest.TestCase.run, unittest.TextTestRunner.run

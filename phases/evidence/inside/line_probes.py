@@ -29,7 +29,7 @@ _TRACED: set[tuple[str, int]] = set()
 
 
 def begin(workspace: str, tell_file: Callable[[str, list[int]], None]) -> None:
-    """From here on, what is imported from the workspace has probes. `tell_file` is told the lines of each file that could run."""
+    """Put probes into all later imports from the workspace. `tell_file` gets the possible lines of each file."""
     root = os.path.realpath(workspace) + os.sep
     usual = SourceFileLoader.get_code
 
@@ -98,7 +98,7 @@ class _Compiler:
         return [*made, *([self._probe(run), *run] if run else [])]
 
     def _go_into(self, statement: ast.stmt) -> bool:
-        """Puts probes into a compound statement; False for a simple one, behind which the next is sure to run."""
+        """Put probes into a compound statement; False for a simple one, behind which the next is sure to run."""
         if isinstance(statement, Function):
             if not _is_compiled_elsewhere(statement):
                 docstring = statement.body[:1] if _comes_first(statement.body[0]) else []

@@ -324,8 +324,10 @@ def _with_implements(plan: Mapping[str, Any], present: Mapping[str, Any]) -> Ite
     settings = [path for path in code if any(one.startswith("V") for one in have[path])]
     settings += [path for path in code if "config" in path or "settings" in path] + code[:1]
     for row in plan.get("requirements", ()):
-        if row["id"] not in done:
-            have[homes.get(row.get("component"), code[-1])].append(row["id"])
+        home = homes.get(row.get("component"), "")
+        is_elsewhere = not present and home and row["id"] not in have[home]  # such as with its number among the settings
+        if row["id"] not in done or is_elsewhere:
+            have[home or code[-1]].append(row["id"])
     for row in plan.get("values", ()):
         if row["id"] not in done and row.get("kind") != "fact":
             have[settings[0]].append(row["id"])

@@ -39,15 +39,15 @@ optional.
 requirements: 8 to 30 instructions in your own words, each of which an implementer can follow and a reviewer can check:
   operation, input, output, formula, sizes. No motivation, related work, results or proofs. kind: algorithm, model, equation,
   loss, dataset, metric, hyperparameter, experiment, baseline, artifact. formula?: LaTeX, where the text does not hold it.
-  status?: inferred where it only follows from the quote. Each gap, where the code needs what the paper does not give, is one
-  row more, of status missing: what is open and what you assume; quote? the words that leave it open. Look hard for gaps; no
-  other row assumes anything.
+  status?: inferred where it only follows from the quote. Each gap, where the code needs what the paper does not give, is a row
+  more, beyond the 30, of status missing: what is open and what you assume; quote? the words that leave it open. Look hard for
+  gaps. Only such rows, and values of status missing (where a number is all that is missing), assume anything.
 components: the 3 to 12 parts to build, by the paper's names. algorithm?: its label. steps?: its lines, two blanks a level.
   equations?: LaTeX.
 values: every setting in text, tables, captions and appendices, also of baselines and data. value: a number and its unit in the
   plain form (8000, Hz), or a word (optimizer = Adam); values: a list or range. condition?: when it holds; "example" where the
   paper gives only an example. owner: method, or a baseline or data set. kind: hyperparameter, training, architecture, data,
-  evaluation; fact for what another paper had. symbol?. status?: missing for one that you assume. No results, machines or run
+  evaluation; fact for what another paper had. symbol?. status?: missing. No results, machines or run
   times. A loss or a layer is a requirement.
 datasets: name, quote, address? (a link to its files that the paper prints), licence?. metrics, baselines: name and quote.
 expected_results: what the authors measured, by table ("Figure 3", "text 1") and metric. A row is a label and a cell a column,
@@ -64,7 +64,8 @@ file_structure: {files} in the language's usual layout: modules named after comp
   (a component brings its requirements). depends_on?: planned files, no circles. interface?: signatures for others. Tests compare
   with results worked out by hand, invariants and small cases, offline, in a minute.
 verify_commands: run the tests and fail with them (no `|| true`, no pipe). Python: `{command}`; else as usual: `npm test`.
-environment_setup: packages: what the code needs, as its package manager reads it. python?. tools?: commands such as node, g++.
+environment_setup: packages: what the code needs, as its package manager reads it; they are installed only if the user allows
+  it, so none that little code replaces. python?. tools?: commands such as node, g++.
 
 The reply may have {most:,} characters."""
 _REQUEST = """\

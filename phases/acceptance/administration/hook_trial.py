@@ -52,8 +52,8 @@ from pipeline.base.files import make_directory, sha256
 from pipeline.base.text_escaping import one_line
 
 Row = Mapping[str, Any]
-TESTED = "hooks/tried"
-"""The logs of tests, apart from those of runs."""
+TRIALS = "hooks/tried"
+"""The logs of trials, apart from those of runs."""
 _FIELDS = (
     "status", "fact", "reason", "tail", "message", "context", "exit_code", "notes", "wrote", "changed", "verification",
 )  # fmt: skip
@@ -61,7 +61,7 @@ _WORDS = {"pass": "passes", "block": "blocks", "failed": "gives no verdict", "st
 _LINES, _WIDTH, _MOST_NAMED = 20, 200, 20
 
 
-class TestedTask(NamedTuple):
+class TrialTask(NamedTuple):
     """A task, and what a run of it would go by. Its journal is only read."""
 
     root: str
@@ -75,13 +75,13 @@ class TestedTask(NamedTuple):
     """The directory of the package environments that tasks share."""
 
 
-def run_hook(task: TestedTask, hook: Hook) -> dict[str, Any]:
+def run_hook(task: TrialTask, hook: Hook) -> dict[str, Any]:
     """Run the hook and return its result. The caller holds the task's lock; the workspace stays as a run would leave it."""
     places = task_paths(task.root)
     rows = read_journal(places.journal)
     _refuse_edited(task, hook, rows)
     make_directory(places.hooks)
-    directory = os.path.join(task.root, TESTED)
+    directory = os.path.join(task.root, TRIALS)
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as aside:  # a run may keep a tree of its own
         gate = _build_gate(task, hook, rows, directory, aside)
@@ -125,7 +125,7 @@ def describe_result(hook: Hook, result: Mapping[str, Any]) -> Iterator[str]:
         yield f"  all of its output: {result['log']}"
 
 
-def _refuse_edited(task: TestedTask, hook: Hook, rows: Sequence[Row]) -> None:
+def _refuse_edited(task: TrialTask, hook: Hook, rows: Sequence[Row]) -> None:
     """Raise UsageError if the agent may have edited a file of the hook: a run would refuse it too."""
     root = os.path.realpath(task_paths(task.root).workspace)
     past = read_history(rows[0].get("begun", {}), rows[1:]) if rows else None
@@ -138,7 +138,7 @@ def _refuse_edited(task: TestedTask, hook: Hook, rows: Sequence[Row]) -> None:
         )
 
 
-def _build_gate(task: TestedTask, hook: Hook, rows: Sequence[Row], directory: str, aside: str) -> GateHooks:
+def _build_gate(task: TrialTask, hook: Hook, rows: Sequence[Row], directory: str, aside: str) -> GateHooks:
     """Build the gate with this hook alone; what it puts aside goes into `aside`."""
     places = task_paths(task.root)
     workspace = Workspace(places.workspace)
@@ -155,7 +155,7 @@ def _build_gate(task: TestedTask, hook: Hook, rows: Sequence[Row], directory: st
     return GateHooks((hook,), facts, executor, commands, workspace, ManifestReader(), task.planned, check)
 
 
-def _build_box(task: TestedTask) -> Box:
+def _build_box(task: TrialTask) -> Box:
     """Build the box of the agent's commands, with the packages of the plan if they are installed."""
     places = task_paths(task.root)
     python, own = find_python(places, task.settings, task.package_store), str(task.settings.get("python") or "")
@@ -164,19 +164,19 @@ def _build_box(task: TestedTask) -> Box:
     return with_machine(box._replace(read_only=(os.path.join(places.workspace, CONTROL),)), task.settings)
 
 
-def _check_code(task: TestedTask, workspace: Workspace, commands: CommandRunner) -> dict[str, Any]:
+def _check_code(task: TrialTask, workspace: Workspace, commands: CommandRunner) -> dict[str, Any]:
     if task.plan is None:
         raise UsageError(f"task {task.id} has no plan yet, which the built-in check needs")
     return check_code(workspace, dict(task.plan), commands)
 
 
-def _run_at_gate(task: TestedTask, hook: Hook, rows: Sequence[Row], gate: GateHooks) -> dict[str, Any]:
+def _run_at_gate(task: TrialTask, hook: Hook, rows: Sequence[Row], gate: GateHooks) -> dict[str, Any]:
     facts = _completion_facts(task, rows, gate.now())
     step = {"turn": int(facts.turn_id), "look": 0, "round": 1, "hook": hook.key}
     return {**gate.ask(step, facts, ""), "changed": facts.changed}
 
 
-def _completion_facts(task: TestedTask, rows: Sequence[Row], head: Manifest) -> EndingFacts:
+def _completion_facts(task: TrialTask, rows: Sequence[Row], head: Manifest) -> EndingFacts:
     """Return the facts of a first completion request on the workspace as it is."""
     base = next((row["result"]["manifest"] for row in reversed(rows) if row["kind"] == BASE), None)
     start = manifest_from_json(base) if base else Manifest({}, sha256(b""))
@@ -201,7 +201,7 @@ def _completion_facts(task: TestedTask, rows: Sequence[Row], head: Manifest) -> 
     )
 
 
-def _run_elsewhere(task: TestedTask, hook: Hook, rows: Sequence[Row], gate: GateHooks) -> dict[str, Any]:
+def _run_elsewhere(task: TrialTask, hook: Hook, rows: Sequence[Row], gate: GateHooks) -> dict[str, Any]:
     occasion = _find_occasion(hook, rows, gate.run)
     if occasion is None:
         raise UsageError(
