@@ -174,11 +174,11 @@ def _candidates(sentences: Sequence[Sentence], own: re.Pattern[str] | None) -> l
 
 
 def _is_readable(one: Sentence) -> bool:
-    said = without_next(one.text)
-    is_short = count_words(said) < _FEWEST_WORDS or not re.search(r"[^\W\d_]{3}", said)
-    if one.kind == NOTE or is_short or len(said) > _LONGEST or has_hole(said):
+    text = without_next(one.text)
+    is_short = count_words(text) < _FEWEST_WORDS or not re.search(r"[^\W\d_]{3}", text)
+    if one.kind == NOTE or is_short or len(text) > _LONGEST or has_hole(text):
         return False
-    return said[0].isupper() if one.formula else is_whole(said) and not said.endswith((":", "："))
+    return text[0].isupper() if one.formula else is_whole(text) and not text.endswith((":", "："))
 
 
 def _score(one: Sentence, own: re.Pattern[str] | None) -> float:

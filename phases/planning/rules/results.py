@@ -86,30 +86,30 @@ def is_result_table(table: Table, label: str, caption: str) -> bool:
     grid = table.grid
     if not grid.rows or _is_drawing(grid) or (len(grid.rows) > 1 and len({name for name, _ in grid.rows}) == 1):
         return False
-    said, measured = caption[:160], _looks_measured(grid)
-    if is_settings_table(table, caption) or (_DATA_TABLE.search(said[:80]) and not measured):
+    intro, measured = caption[:160], _looks_measured(grid)
+    if is_settings_table(table, caption) or (_DATA_TABLE.search(intro[:80]) and not measured):
         return False
     if not label:
         return table.role in (RESULTS, MIXED) and measured
-    words = f"{said} {grid.corner} {' '.join(grid.heads)}"
+    words = f"{intro} {grid.corner} {' '.join(grid.heads)}"
     is_of_methods = table.role == MIXED and METHOD_HEAD.search(grid.corner)
     return bool(
-        measured or table.role == RESULTS or is_of_methods or METRIC.search(words) or _RESULT_TABLE.search(said)
+        measured or table.role == RESULTS or is_of_methods or METRIC.search(words) or _RESULT_TABLE.search(intro)
     )
 
 
 def is_settings_table(table: Table, caption: str) -> bool:
     """Return whether the cells were chosen: the caption says so, or most labels are settings and the numbers are round."""
-    grid, said = table.grid, caption[:160]
-    if METRIC.search(" ".join(grid.heads)) or (_looks_measured(grid) and not SETTINGS_TABLE.search(said[:60])):
+    grid, intro = table.grid, caption[:160]
+    if METRIC.search(" ".join(grid.heads)) or (_looks_measured(grid) and not SETTINGS_TABLE.search(intro[:60])):
         return False
-    if _DATA_TABLE.search(said[:80]) and not SETTINGS_TABLE.search(said):
+    if _DATA_TABLE.search(intro[:80]) and not SETTINGS_TABLE.search(intro):
         return False
     labels = [label for label, _ in grid.rows] or [row[0] for row in table.cells]
     named = sum(bool(SETTING_NAME.match(label)) for label in labels)
-    says_results = _RESULT_TABLE.search(said) and _looks_measured(grid)
+    says_results = _RESULT_TABLE.search(intro) and _looks_measured(grid)
     is_headed = any(re.match(r"values?$|setting", head, re.IGNORECASE) for head in grid.heads)
-    return bool((SETTINGS_TABLE.search(said) and not says_results) or 2 * named > len(labels) > 0 or is_headed)
+    return bool((SETTINGS_TABLE.search(intro) and not says_results) or 2 * named > len(labels) > 0 or is_headed)
 
 
 def is_data_table(table: Table, caption: str) -> bool:

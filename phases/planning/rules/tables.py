@@ -78,7 +78,7 @@ def count_numbers(cells: Sequence[str]) -> int:
     return sum(is_figure(cell) and not _COUNTED_HEAD.match(cell) for cell in cells)
 
 
-_MOST_HEAD_ROWS, _LONGEST_SECTION = 4, 4
+_MOST_HEAD_ROWS, _LONGEST_SECTION, _FEWEST_STEPS = 4, 4, 4
 METHOD_HEAD = re.compile(r"method|model|optimi[sz]er|algorithm|approach|system|policy|strategy", re.IGNORECASE)
 """Over a column that names methods."""
 SETTING_NAME = re.compile(
@@ -149,15 +149,28 @@ def _find_body(rows: Sequence[Sequence[str]]) -> int:
     first = next((at for at, is_body in enumerate(shares) if is_body), len(rows))
     if first == len(rows):
         return first
-    if count_numbers(rows[0][1:]) == 0:
+    if count_numbers(rows[0][1:]) == 0 or _is_scale(rows, 0):
         first = max(first, 1)
     for at, row in enumerate(rows[:_MOST_HEAD_ROWS]):
-        is_head = not row[0] and count_numbers(row) == 0 and sum(map(bool, row)) > 1
+        is_words = count_numbers(row) == 0 and sum(map(bool, row)) > 1
+        is_head = not row[0] and (is_words or (at > 0 and _is_scale(rows, at)))
         if is_head and first in (0, at) and at < len(rows) - 1:
             first = at + 1
     while first > 1 and rows[first - 1][0] and not any(rows[first - 1][1:]):
         first -= 1  # the name of the first rows, not a head
     return first
+
+
+def _is_scale(rows: Sequence[Sequence[str]], at: int) -> bool:
+    """Return whether a row numbers the columns: numbers that grow, over numbers that are not whole or over words."""
+    head = [cell for cell in rows[at][1:] if cell]
+    is_named = at == 0 and rows[0][0] and len(head) >= _FEWEST_STEPS
+    number = r"[0-9]{1,6}(?:\.[0-9]+)?" if is_named else "[0-9]{1,6}"
+    if len(head) < 2 or not all(re.fullmatch(number, one) for one in head):
+        return False
+    below = [cell for row in rows[at + 1 : at + 6] for cell in row[1:] if cell]
+    unlike = sum("." in one or not re.search("[0-9]", one) for one in below)
+    return [float(cell) for cell in head] == sorted({float(cell) for cell in head}) and unlike > len(below) / 2
 
 
 def _fill_heads(heads: Sequence[Sequence[str]], wide: int, width: int) -> list[list[str]]:
