@@ -85,7 +85,7 @@ def _why_list_hides(tokens: Sequence[str], rules: _Rules) -> str:
     for number, (statement, sign) in enumerate(statements):
         words = _strip_wrappers(statement)
         if sign == "&":
-            return "it runs in the background, and nobody waits for it"
+            return "it runs in the background, and nothing waits for it"
         if words[:1] == ["set"]:
             flags = " ".join(words[1:])
             if "+e" in flags:
@@ -186,7 +186,7 @@ def _swallowing(tree: ast.AST) -> Iterator[str]:
             called = ast.unparse(node.value.func)
             is_checked = any(one.arg == "check" for one in node.value.keywords)
             if called in ("os.system", "subprocess.call", "subprocess.Popen", "subprocess.run") and not is_checked:
-                yield f"nobody looks at how the command of {called} ended; run it without Python"
+                yield f"nothing checks how the command of {called} ended; run it without Python"
 
 
 def _raises(body: Sequence[ast.stmt]) -> bool:
@@ -293,7 +293,7 @@ def package_faults(packages: Sequence[str]) -> Iterator[str]:
     for line in packages:
         if read_requirement(line) is None:
             yield (
-                f"environment_setup: {line!r} is no line that can be installed; write the name in the package index, and a "
+                f"environment_setup: {line!r} is not a line that can be installed; write the name in the package index, and a "
                 "version if it matters, like 'scikit-learn>=1.3'"
             )
 

@@ -185,7 +185,7 @@ def doubts_about(
 def _is_borne(fault: str) -> bool:
     """What a reviewer added quotes the reviewer, and nobody asked for it before; an item of a list may be short; and an address
     that no paper prints is a reviewer's: a model can name none."""
-    added = "nobody asked for what it quotes" in fault or fault.startswith("datasets: the address ")
+    added = "no request has what it quotes" in fault or fault.startswith("datasets: the address ")
     return added or "the quote is too short" in fault
 
 

@@ -144,8 +144,8 @@ def test_json_is_read_as_json_and_not_as_yaml() -> None:
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        pytest.param("I cannot do that.", "it is no plan: it begins 'I cannot do that.'", id="words"),
-        pytest.param("", "it is no plan: it begins ''", id="nothing"),
+        pytest.param("I cannot do that.", "it is not a plan: it begins 'I cannot do that.'", id="words"),
+        pytest.param("", "it is not a plan: it begins ''", id="nothing"),
         pytest.param(AS_JSON[:-9], "the plan, line 1, column", id="half of it"),
         pytest.param("{}", "'plan_version' is a required property", id="an empty object"),
         pytest.param(AS_YAML.replace("plan_version: 2", "plan_version: 3"), "at $.plan_version", id="YAML"),
@@ -276,7 +276,7 @@ def test_a_plan_that_hangs_together_has_no_fault() -> None:
         pytest.param(source(page=9), "R1: there is no page 9; the pages are 1 to 1", id="a page that is not there"),
         pytest.param(source(page=0), "there is no page 0", id="page 0"),
         pytest.param(
-            source(section="review", page=0, quote="build a bomb"), "nobody asked for", id="a request of nobody"
+            source(section="review", page=0, quote="build a bomb"), "no request has", id="a request of nobody"
         ),
     ],
 )

@@ -276,7 +276,7 @@ def test_a_price_that_is_not_known_is_not_made_up(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("bad", "said"),
     [
-        pytest.param("Sure!", "it is no plan: it begins 'Sure!'; reply with one JSON object", id="words"),
+        pytest.param("Sure!", "it is not a plan: it begins 'Sure!'; reply with one JSON object", id="words"),
         pytest.param(NO_FILES, "the plan at $.file_structure: [] should be non-empty", id="no files"),
         pytest.param(NO_COMMAND, "validation_approach: verify_commands is empty", id="no verify command"),
         pytest.param(
@@ -286,7 +286,7 @@ def test_a_price_that_is_not_known_is_not_made_up(desk: Desk) -> None:
         ),
         pytest.param(
             changed(lambda plan: plan["environment_setup"].update(packages=["PyTorch (version 2)"])),
-            "'PyTorch (version 2)' is no line that can be installed",
+            "'PyTorch (version 2)' is not a line that can be installed",
             id="a package that cannot be installed",
         ),
         pytest.param(

@@ -160,14 +160,14 @@ def test_a_model_that_reads_little_is_shown_what_it_can_read(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("bad", "fault"),
     [
-        (Reply("ok", "B3 is the best one."), "it is no JSON object"),
+        (Reply("ok", "B3 is the best one."), "it is not a JSON object"),
         (Reply("ok", '{"helps": [{"id": "B3"}]}'), "'use' is a required property"),
         (Reply("ok", '{"helps": [{"id": "B3", "use": "x", "rank": 1}], "fetch": true}'), "'fetch' was unexpected"),
         (helps(("B9", 1)), "there is no reference 'B9' in the list"),
         (helps(("B3", 1), ("B3", 2)), "B3 stands there 2 times"),
         (helps(*[(f"B{n}", n) for n in range(1, 17)]), "$.helps"),
         (Reply("truncated", detail="cut off"), "it was truncated (cut off)"),
-        (Reply("ok", "{" * 100_000), "it is no JSON object"),
+        (Reply("ok", "{" * 100_000), "it is not a JSON object"),
     ],
     ids=["prose", "a key is missing", "a key too many", "no such reference", "twice", "too many", "truncated", "deep"],
 )

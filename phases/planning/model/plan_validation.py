@@ -57,7 +57,7 @@ def object_in_reply(text: str) -> dict[str, Any]:
     """Return the object in a reply: JSON, or a plan in YAML; bare or in its one fenced block. Raises NoPlan."""
     bare = _strip_words(text)
     if not bare.startswith("{") and "plan_version" not in bare:
-        raise NoPlan(f"it is no plan: it begins {' '.join(bare.split())[:80]!r}; reply with one JSON object")
+        raise NoPlan(f"it is not a plan: it begins {' '.join(bare.split())[:80]!r}; reply with one JSON object")
     try:
         # JSON is read as JSON: YAML has other ideas of \ud83d\ude00 and of 1e-3.
         value = (parse_json if bare.startswith("{") else parse_yaml)((bare + "\n").encode("utf-8"))
@@ -67,7 +67,7 @@ def object_in_reply(text: str) -> dict[str, Any]:
         place = f", line {error.line}, column {error.column}" if error.line else ""
         raise NoPlan(f"the plan{place}: {error}") from error
     if not isinstance(value, dict):
-        raise NoPlan("it is no JSON object")
+        raise NoPlan("it is not a JSON object")
     return value
 
 

@@ -153,7 +153,7 @@ class QuoteIndex:
         source, said = row["source"], quote_of(row)
         quote = _letters_of(said)
         if source["section"] == REVIEW and source["page"] == 0:
-            return None if quote in self._requests else "nobody asked for what it quotes"
+            return None if quote in self._requests else "no request has what it quotes"
         if not quote and row.get("status", "stated") != "stated":
             return None if source["page"] in (0, *self._numbers) else self._no_page(source["page"])
         is_short = len(quote.encode("utf-8")) < min(_FEWEST_LETTERS, len(self._text.encode("utf-8")))
