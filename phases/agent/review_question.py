@@ -42,7 +42,7 @@ no evidence.
 Give one verdict on each requirement that you are asked for, and on nothing else: "meets" if the code does what the text says,
 its values included; "differs" if a formula, a step, a constant or an order is another one, or if a part of it or all of it is
 missing in the code that you are given, which is all that the plan names for it; "cannot tell" only if the text is ambiguous on
-the point, or the code calls something that is not shown. What the text leaves open does not differ. A requirement whose status
+the point, or the code calls something that is not shown. What the text leaves open cannot differ. A requirement whose status
 is not "stated" is an assumption of the plan: hold the code against its text. Work the formula out for one small input by hand
 before you say "meets"; for "differs" put one input with the text's result and the code's into the sentence. Tests that assert
 a wrong value, or nothing that could fail, prove nothing. "file" and "line" are the line of the code that decides ("" and 0 if
