@@ -294,7 +294,7 @@ OPEN_BY_THEMSELVES = {
     "pipeline/base/safe_tree.py": "the opener, and directories opened step by step",
     "pipeline/base/files.py": "directories, to make their names durable",
     "pipeline/base/archives.py": "a zip in a file that is open already",
-    "pipeline/cli/archive.py": "the archive that the user names: a link or a pipe is as good",
+    "pipeline/cli/pack.py": "the archive that the user names: a link or a pipe is as good",
     "pipeline/cli/export.py": "the file that the user names with -o",
     "pipeline/cli/web/code_pages.py": "a zip in memory",
     "phases/acceptance/configuration/repo_hooks.py": "the user's own store, whose owner and mode count as well",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,13 +18,37 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
+from phases.pages import render as shared
 from phases.pages.render import Templates, read_style
 from pipeline.base.errors import PipelineError, TaskBusy
 from pipeline.cli.web import code_pages, live_page, overview_page, plan_page, tasks_page
 from pipeline.cli.web.exchange import HtmlPage, NotThere, PageRequest, SeeOther, Site, Upload, WebAnswer, WebFile
 from pipeline.cli.web.guard import FRAME_MARK, Guard
-from pipeline.cli.web.render import STATIC, build_templates
 from pipeline.cli.web.watch import list_signature, task_signature
+
+_HERE = os.path.dirname(__file__)
+STATIC = os.path.join(_HERE, "static")
+
+
+def build_templates() -> shared.Templates:
+    """Return all templates, with their shared words."""
+    return shared.Templates(os.path.join(_HERE, "templates"), money=write_money, ago=write_age)
+
+
+def write_money(usd: float) -> str:
+    """Format dollars, to the cent; less than one cent in full."""
+    return "$0" if not usd else f"${usd:.4f}" if usd < 0.01 else f"${usd:,.2f}"
+
+
+def write_age(at: str) -> str:
+    """Return the age of a time stamp: "3 min ago"."""
+    try:
+        then = datetime.fromisoformat(at)
+    except ValueError:
+        return at
+    seconds = (datetime.now(UTC) - then.astimezone(UTC)).total_seconds()
+    return "now" if seconds < 5 else f"{shared.write_span(seconds)} ago"
+
 
 if TYPE_CHECKING:
     from starlette.requests import Request
