@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from phases.acceptance.checks.test_runs import README
+from phases.acceptance.checks.code_check import README
 from phases.agent.offline_model import GivenCode
 from phases.agent.review_question import (
     DELIVERY,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from phases.acceptance.checks.test_runs import README, describe_command, describe_exit
+from phases.acceptance.checks.code_check import README
 from phases.evidence.locate import demands_of, find_tests, is_value, locate_demands
 from phases.evidence.places import MODULE, TEXT, Place, is_test_file, split_lines
 from phases.llm.model import Message
@@ -30,6 +30,7 @@ _AROUND = 3000
 _FEWEST_LETTERS = 10
 _GAP = "    …\n"
 _FILE = "(file)"
+_NUMBER = re.compile(r"\d+")
 _EQUATION = re.compile(r"\b(?:eqs?|equations?|formulas?)\b.{1,20}", re.IGNORECASE)
 SYSTEM = """\
 You check whether code does what a paper or a request says. You are given passages of it, requirements with the places of their
@@ -118,7 +119,9 @@ def find_items(
         code = [place for place in code if not is_test_file(place.path)] or code
         items.append(Item(row, values, code or _all_code(sources), tests))
     delivered = [_whole_file(path) for path in sources if _OF_DELIVERY.fullmatch(path)]
-    delivery = {**_delivery_row(plan, is_request=is_request), "commands": [describe_exit(row) for row in tried]}
+    # figures such as times differ from run to run, and make no other question
+    ends = [f"{row['exit_code']} {row['command']} {_NUMBER.sub('', row['limit'] + row['tail'])}" for row in tried]
+    delivery = {**_delivery_row(plan, is_request=is_request), "commands": ends}
     return [*items, Item(delivery, (), delivered, ())] if README in sources else items
 
 
@@ -150,7 +153,8 @@ def _to_show(place: Place, sources: Sources) -> Place:
 
 def digest_item(item: Item, sources: Sources) -> str:
     """Return a digest of what a verdict is on: the requirement and its code. Other tests make the code no other."""
-    shown = [json.dumps(_describe_item(item), ensure_ascii=False), *_excerpts("", item.code, sources, _unframed)]
+    described = json.dumps([_describe_item(item), *item.row.get("commands", ())], ensure_ascii=False)
+    shown = [described, *_excerpts("", item.code, sources, _unframed)]
     return sha256("\n".join(shown).encode("utf-8", "surrogatepass"))
 
 
@@ -222,7 +226,7 @@ def build_question(
         *(as_data("REQUIREMENT", json.dumps(_describe_item(item), ensure_ascii=False)) for item in items),
         *_excerpts("CODE", _code_of(items, sources, is_first), sources),
         *_excerpts("TESTS", list(dict.fromkeys(place for item in items for place in item.tests)), sources),
-        *(as_data("README COMMAND", describe_command(row)) for row in tried if is_of_delivery),
+        *(as_data("README COMMAND", _describe_command(row)) for row in tried if is_of_delivery),
         f"Judge {', '.join(str(item.row['id']) for item in items)}. Reply with the JSON object.",
     ]
     return [Message("system", SYSTEM), Message("user", "\n\n".join(parts))]
@@ -236,9 +240,20 @@ def _describe_item(item: Item) -> dict[str, Any]:
         "quote": "" if source["quote"] in row["text"] else source["quote"],
         "values": [value["text"] for value in item.values],
         "code": _name_places(item.code),
-        "commands": row.get("commands"),
     }
     return {name: said for name, said in described.items() if said}
+
+
+def _describe_command(row: Row) -> str:
+    """Return a command of the README, how it ended, and the ends of its output."""
+    return f"$ {row['command']}\n{_describe_exit(row)}\n{row['tail']}"
+
+
+def _describe_exit(row: Row) -> str:
+    limit = row["limit"]
+    if limit.startswith("time"):
+        return f"cut off ({limit}), which is not a fault"
+    return f"stopped by a limit ({limit})" if limit else f"exit code {row['exit_code']}"
 
 
 def _name_places(places: Sequence[Place]) -> list[str]:

@@ -62,6 +62,11 @@ class CommandRunner:
         limit = f"stopped by a limit: {finished.limit}\n" if finished.limit else ""
         return finished.exit_code, limit + finished.output
 
+    def can_take_back(self) -> bool:
+        """Return whether there is a copy of the workspace from the start of this step; one that is too large has none."""
+        self.begin()
+        return self._snapshot.pending() == self.step
+
     def take_back(self) -> None:
         """Restore the workspace to the start of this step; files left by checks are not work."""
         if self.begun == self.step and self._snapshot.pending() == self.step:

@@ -20,7 +20,7 @@ from phases.evidence.places import extended_classes, text_stubs
 from phases.evidence.traceability import build_table, count_evidence, open_requirements, trace_requirements
 from phases.workspace.workspace import Workspace
 from pipeline.base.text_escaping import shorten_text
-from tests.acceptance.test_acceptance_code_check import checked, needs_a_sandbox
+from tests.acceptance.test_acceptance_code_check import KIND, checked, needs_a_sandbox
 
 Files = dict[str, str]
 PYTEST = "python -m pytest -q"
@@ -301,17 +301,40 @@ OF_USE = """# Average
     $ python average.py \\
         --twice
     ran with --twice
-    $ python average.py missing.txt >> left.txt; cat left.txt
+    $ python -m pytest -q
+    $ mkdir data && cd data
+    $ python ../average.py missing.txt >> left.txt; cat left.txt
     $ printf 'a\\n' | grep b
+    $ yes
 
-A line without a dollar is none: rm -r tests
+A line without a dollar is none: rm -r tests. Nor is $ E = mc^2 $ one, nor
+$ a + b $
 """
 PROGRAM = UNLABELLED + '\n\nif __name__ == "__main__":\n    import sys\n\n    print("ran with", *sys.argv[1:])\n'
+RAN = [
+    (0, "", "ran with --twice"),
+    (0, "", ""),
+    (0, "", "ran with missing.txt"),
+    (1, "", ""),
+    (None, "output", "stopped at a limit ("),
+]
 
 
 @needs_a_sandbox
+@pytest.mark.parametrize(
+    ("readme", "more", "kind", "ran"),
+    [
+        pytest.param(OF_USE, {}, KIND, RAN, id="one shell for all"),
+        pytest.param(OF_USE.replace("\n", "\r\n"), {}, KIND, RAN, id="lines of Windows"),
+        pytest.param(
+            OF_USE, {"model.bin": "0" * (2 * 2**20 + 1)}, KIND, [], id="a tree that is too large to take back"
+        ),
+        pytest.param(OF_USE, {}, "off", [], id="no sandbox"),
+        pytest.param("$ " + "a" * 501, {}, KIND, [], id="a line that nobody types"),
+    ],
+)
 def test_the_reviewer_learns_what_the_commands_of_the_readme_do_and_none_of_them_refuses_or_stays(
-    tmp_path: Path,
+    readme: str, more: Files, kind: str, ran: list[tuple[int | None, str, str]], tmp_path: Path
 ) -> None:
     seen = list[dict[str, Any]]()
 
@@ -321,14 +344,10 @@ def test_the_reviewer_learns_what_the_commands_of_the_readme_do_and_none_of_them
         seen.extend(tried)
         return list(rows), []
 
-    files = {"average.py": PROGRAM, "test_a.py": TEST, "README.md": OF_USE}
-    verdict = checked(tmp_path, files, plan=plan_of(files, MEAN), review=review)
+    files = {"average.py": PROGRAM, "test_a.py": TEST, "README.md": readme}
+    verdict = checked(tmp_path, {**files, **more}, plan=plan_of(files, MEAN), review=review, kind=kind)
     assert verdict["block"] is None
-    assert [(row["exit_code"], row["tail"].strip()) for row in seen] == [
-        (0, "ran with --twice"),
-        (0, "ran with missing.txt"),
-        (1, ""),
-    ]
+    assert [(row["exit_code"], row["limit"].partition(":")[0], row["tail"].strip()[:20]) for row in seen] == ran
     assert not list(tmp_path.rglob("left.txt"))
 
 

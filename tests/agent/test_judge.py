@@ -296,7 +296,7 @@ def test_the_words_of_the_user_and_what_the_commands_of_the_readme_did_are_in_th
     place = Place(tmp_path, requirements=ROWS[:1], values=())
     place.workspace.write("README.md", "    $ python model.py\n")
     place.judge = replace(place.judge, plan={**place.judge.plan, "user_requests": ["also halve lists"]})
-    tried = [{"command": "python model.py", "exit_code": 2, "tail": "no such file"}]
+    tried = [{"command": "python model.py", "exit_code": 2, "limit": "", "tail": "no such file"}]
     place.judge.review(place.workspace, [{"id": "R1", "tests": []}], tried)
     [request] = place.model.requests
     assert parts_of(request, "REQUEST OF THE USER") == ["also halve lists"]

@@ -7,6 +7,7 @@ command fails or runs no test; what a requirement names is a stub; tests of the 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -29,7 +30,6 @@ from phases.acceptance.checks.test_runs import (
     count_tests,
     counts_row,
     find_tests_not_run,
-    run_readme_commands,
 )
 from phases.acceptance.feedback import frame_output
 from phases.evidence.locate import demands_of, is_value, read_sources
@@ -47,14 +47,21 @@ from phases.evidence.traceability import (
     find_stubs,
     find_unread,
 )
-from phases.sandbox.box import NONE, CommandResult
+from phases.sandbox.box import NONE, OFF, CommandResult
 from phases.sandbox.probe import probe_best
 from phases.workspace import syntax
 from phases.workspace.command_runner import CommandRunner
 from phases.workspace.manifest import tree_digest
 from phases.workspace.packages import describe_missing
 from phases.workspace.workspace import Workspace
+from pipeline.base.text_escaping import bound_text, one_line
 
+README = "README.md"
+_README_COMMAND = re.compile(r"^[ \t]*\$ (.+(?:(?<=\\)\n.+)*)", re.MULTILINE)
+_STAYS = re.compile(r"(?:^|&&[ \t]*)((?:cd|export)[ \t]+[^&|;\n]+)")
+_MOST_COMMANDS, _LONGEST_COMMAND, _COMMAND_SECONDS = 8, 500, 20
+_NO_COMMAND = re.compile(r"\$$|\b(?:install|clone|venv|activate|curl|wget)(?![\w-])")
+"""A formula, or a command that fetches packages, which a sandbox without a network can only fail at."""
 MOST_NAMED = 20
 _TAIL = 1500
 _STANDS_IN = "replaces a module of Python or of a test runner"
@@ -127,9 +134,9 @@ def check_code(
         rows, doubts = look.collect(workspace, plan, seen, passed=not facts.problems)
         _add_below(facts, rows, evidence.require)
         is_reviewed = review is not None and not facts.problems
-        tried = run_readme_commands(sources, commands, facts.rows) if is_reviewed and commands.box.kind != NONE else []
         if commands.box.kind != NONE:
             commands.take_back()
+        tried = _run_readme_commands(sources, commands, facts.rows) if is_reviewed else []
         if review and is_reviewed:
             rows, lacks = review(workspace, rows, tried)
             facts.advice.extend(lacks)
@@ -141,6 +148,30 @@ def check_code(
     seen_here = {"tree_sha256": tree_digest(workspace), "sandbox": commands.box.kind, **lacking}
     verification = {**seen_here, **_build_verification(facts, rows, [*facts.advice, *doubts], differing)}
     return {"block": "\n\n".join(facts.problems) or None, "verification": verification}
+
+
+def _run_readme_commands(sources: Mapping[str, str], commands: CommandRunner, checks: Sequence[Row]) -> list[Row]:
+    """Run the commands on the README's lines `$ COMMAND` in order, without the checks, on the tree as it is delivered.
+
+    Return the command, exit_code, limit and tail of each. Nothing is run without a sandbox, or where what a command leaves could
+    not be taken back.
+    """
+    text, ran = sources.get(README, "").replace("\r", ""), {check["command"] for check in checks}
+    shown = [command for command in dict.fromkeys(map(str.strip, _README_COMMAND.findall(text))) if command not in ran]
+    shown = [command for command in shown if len(command) <= _LONGEST_COMMAND and not _NO_COMMAND.search(command)]
+    if not shown or commands.box.kind in (NONE, OFF) or not commands.can_take_back():
+        return []
+    variables = {"PYTHONPATH": "src"} if os.path.isdir(os.path.join(commands.box.workspace, "src")) else {}
+    rows, before = list[Row](), ""
+    for number, command in enumerate(shown[:_MOST_COMMANDS], 1):
+        commands.report("runs README command", number, min(len(shown), _MOST_COMMANDS), one_line(command))
+        finished = commands.run(before + command, _COMMAND_SECONDS, variables)
+        tail = bound_text(finished.output, _TAIL // 2)
+        rows.append({"command": command, "exit_code": finished.exit_code, "limit": finished.limit or "", "tail": tail})
+        # each command is a shell of its own, and a reader types them all into one
+        before += "".join(f"{change}\n" for change in _STAYS.findall(command) if finished.exit_code == 0)
+    commands.take_back()
+    return rows
 
 
 def _without_assumptions(rows: Sequence[Row], plan: Mapping[str, Any]) -> list[Row]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from phases.evidence.places import is_test_file
-from phases.workspace.command_runner import CommandRunner
 from phases.workspace.syntax import parse_python
 
 PYTEST, UNITTEST = "pytest", "unittest"
@@ -17,11 +15,6 @@ WITH_PYTEST = "python -m pytest -q"
 _COUNT = re.compile(r"(\d+) (\w+)")
 _NAMED_COUNT = re.compile(r"([a-z ]+)=(\d+)")
 _PYTEST_COUNT = r"\d+ (?:passed|failed|skipped|errors?|xfailed|xpassed|deselected|warnings?|rerun|subtests passed)"
-README = "README.md"
-_COMMAND = re.compile(r"^[ \t]*\$ (.+(?:(?<=\\)\n.+)*)", re.MULTILINE)
-_MOST, _SECONDS, _TAIL = 12, 20, 600
-_NEEDS_NETWORK = re.compile(r"\b(?:install|clone|venv|activate|curl|wget)\b")
-"""Commands that fetch packages, which a sandbox without a network can only fail at."""
 
 
 class SuiteCounts(NamedTuple):
@@ -210,33 +203,3 @@ def _is_test(node: ast.stmt) -> bool:
 def counts_row(counts: SuiteCounts | None) -> dict[str, Any] | None:
     """Return the counts as the journal and the documents keep them."""
     return None if counts is None else {"passed": counts.passed, "failed": counts.failed, "skipped": counts.skipped}
-
-
-def run_readme_commands(
-    sources: Mapping[str, str], commands: CommandRunner, checks: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
-    """Run the README's commands in order, without the checks; return the command, exit_code and tail of each.
-
-    `exit_code` is None if the command still ran after its seconds. What they write is left for the caller to take back.
-    """
-    shown = [command for command in _COMMAND.findall(sources.get(README, "")) if not _NEEDS_NETWORK.search(command)]
-    ran = {check["command"] for check in checks}
-    shown = [command for command in dict.fromkeys(shown) if command not in ran][:_MOST]
-    variables = {"PYTHONPATH": "src"} if os.path.isdir(os.path.join(commands.box.workspace, "src")) else {}
-    rows = []
-    for number, command in enumerate(shown, 1):
-        commands.report("runs README command", number, len(shown), command)
-        finished = commands.run(command, _SECONDS, variables)
-        rows.append({"command": command, "exit_code": finished.exit_code, "tail": finished.output[-_TAIL:]})
-    return rows
-
-
-def describe_command(row: Mapping[str, Any]) -> str:
-    """Return a command, how it ended, and the end of its output."""
-    return f"$ {row['command']}\n{describe_exit(row)}\n{row['tail']}"
-
-
-def describe_exit(row: Mapping[str, Any]) -> str:
-    """Return how a command ended."""
-    code = row["exit_code"]
-    return f"cut off after {_SECONDS} s, which is not a fault" if code is None else f"exit code {code}"
