@@ -18,6 +18,7 @@ from phases.llm.ledger_rows import read_ledger
 from phases.llm.model import Reply, Request, most_tokens, tokens_of
 from phases.phase05_plan import INDEX, PHASE, PLAN, REQUESTS
 from phases.planning.model import prompt
+from phases.planning.model.form import mending_form, reply_form, server_form
 from phases.planning.model.material import choose_pages, is_torn
 from phases.planning.model.plan_steps import STEPS
 from phases.planning.plan_words import pip_packages
@@ -586,6 +587,7 @@ UNKNOWN = changed(lambda plan: plan["requirements"][0].update(component="C99"))
             id="what was left out",
         ),
         pytest.param(UNKNOWN, SHORT.plan, id="the whole plan again"),
+        pytest.param(TWICE, {"file_structure": [SHORT.plan["file_structure"][0]]}, id="a row that stood twice"),
     ],
 )
 def test_a_plan_that_is_refused_is_mended_by_what_changes_alone(
@@ -594,6 +596,36 @@ def test_a_plan_that_is_refused_is_mended_by_what_changes_alone(
     model = saying(refused, json.dumps(mends))
     assert desk.plan(model) == SHORT.plan
     assert "an object of what changes alone" in model.requests[1].messages[-1].text
+
+
+@pytest.mark.parametrize(
+    "mends",
+    [
+        pytest.param({"requirements": SHORT.plan["requirements"][0]}, id="a row outside of a list"),
+        pytest.param({"requirements": None, "struck": None}, id="nothing"),
+        pytest.param({"struck": [["R1"], 7], "values": 7}, id="names that are no texts"),
+    ],
+)
+def test_a_reply_that_mends_nothing_loses_nothing(desk: Desk, mends: dict[str, Any]) -> None:
+    model = saying(UNKNOWN, json.dumps(mends), json.dumps({"requirements": [SHORT.plan["requirements"][0]]}))
+    assert desk.plan(model) == SHORT.plan
+
+
+def test_a_reply_that_cannot_be_read_is_asked_for_as_a_whole(desk: Desk) -> None:
+    model = saying(GOOD[:-1] + ",}", GOOD)
+    assert desk.plan(model) == SHORT.plan
+    assert "send the whole reply again" in model.requests[1].messages[-1].text
+
+
+def test_the_server_lets_a_reply_that_mends_strike_rows() -> None:
+    form = mending_form(server_form(reply_form(CONTRACTS.schema(PLAN), is_change=False), is_request=False))
+    assert CONTRACTS.breach(form, {"struck": ["R7"]}) is None
+
+
+def test_a_change_that_changes_nothing_leaves_the_plan_as_it_is(desk: Desk) -> None:
+    keep(desk, SHORT.plan)
+    desk.requests = ["wait in the garden, as planned"]
+    assert desk.plan(saying("{}")) == SHORT.plan
 
 
 def test_a_second_refusal_shows_the_plan_as_the_replies_make_it(desk: Desk) -> None:

@@ -36,18 +36,26 @@ def replace_rows(draft: Mapping[str, Any], value: Mapping[str, Any], schema: Map
     Results have no names in a reply, so their list is replaced, and so is all that is no list of rows.
     """
     gone = value.get(STRUCK)
-    struck = gone if isinstance(gone, list) else []
+    struck = {name for name in gone if isinstance(name, str)} if isinstance(gone, list) else set[str]()
     made = {name: said for name, said in {**draft, **value}.items() if name in schema["properties"]}
     for name, key in KEYS.items():
         before, after = (one.get(name, []) for one in (draft, value))
-        if name == "expected_results" or not (isinstance(before, list) and isinstance(after, list)):
+        if name == "expected_results" or not isinstance(before, list):
+            continue
+        if not isinstance(after, list):  # a row outside of a list, say: nothing that can be told is lost
+            made[name] = before
             continue
         new = {row[key]: row for row in after if isinstance(row, dict) and isinstance(row.get(key), str)}
         others = [row for row in after if row not in new.values()]
-        names = [row.get(key) if isinstance(row, dict) else None for row in before]
-        stay = [(one, row) for one, row in zip(names, before, strict=True) if one not in struck or one in new]
-        rows = [new.pop(one, row) if isinstance(one, str) else row for one, row in stay]
-        made |= {name: [*rows, *new.values(), *others]} if name in made else {}
+        rows = list[Any]()
+        for row in before:
+            own = row.get(key) if isinstance(row, dict) else None
+            if not isinstance(own, str) or own not in {*struck, *new}:
+                rows.append(row)
+            elif own in new and new[own] not in rows:  # a name that stood twice is replaced once
+                rows.append(new[own])
+        rest = [row for row in new.values() if row not in rows]
+        made |= {name: [*rows, *rest, *others]} if name in made else {}
     return made
 
 
@@ -114,6 +122,7 @@ _PATH = f"^{_PART}(/{_PART}){{0,4}}$"
 _TEXT = {"type": "string", "maxLength": 160}
 _PAGE = {"type": "integer", "minimum": 0}
 _CELL = {"type": ["string", "number", "integer"], "maxLength": 80}
+_STRUCK_ROWS = {"type": "array", "items": {"type": "string", "maxLength": 200}, "maxItems": MOST}
 _TABLE = {
     "table": _TEXT,
     "page": _PAGE,
@@ -155,11 +164,15 @@ def reply_form(schema: Mapping[str, Any], *, is_change: bool) -> Row:
         "properties": {**experiments["properties"], "results": {"type": "array", "items": _TEXT}},
     }
     if is_change:
-        struck = {"type": "array", "items": {"type": "string", "maxLength": 200}, "maxItems": MOST}
-        return {**schema, "properties": {**made, STRUCK: struck}, "required": []}
+        return {**schema, "properties": {**made, STRUCK: _STRUCK_ROWS}, "required": []}
     made["file_structure"]["minItems"] = made["requirements"]["minItems"] = 1
     optional = ("implementation_strategy", *OPTIONAL)
     return {**schema, "properties": made, "required": [key for key in schema["required"] if key not in optional]}
+
+
+def mending_form(form: Mapping[str, Any]) -> Row:
+    """Return the schema of a reply that mends one that was refused: what changes alone, and the names of rows that go."""
+    return {**form, "properties": {**form["properties"], STRUCK: _STRUCK_ROWS}, "required": []}
 
 
 def server_form(form: Mapping[str, Any], *, is_request: bool) -> Row:
@@ -325,7 +338,9 @@ def _with_implements(plan: Mapping[str, Any], present: Mapping[str, Any]) -> Ite
     settings += [path for path in code if "config" in path or "settings" in path] + code[:1]
     for row in plan.get("requirements", ()):
         home = homes.get(row.get("component"), "")
-        is_elsewhere = not present and home and row["id"] not in have[home]  # such as with its number among the settings
+        is_elsewhere = (
+            not present and home and row["id"] not in have[home]
+        )  # such as with its number among the settings
         if row["id"] not in done or is_elsewhere:
             have[home or code[-1]].append(row["id"])
     for row in plan.get("values", ()):

@@ -35,7 +35,7 @@ from phases.llm.model import (
     notify_assumed_window,
     tokens_of,
 )
-from phases.planning.model.form import is_whole, replace_rows, reply_form, server_form
+from phases.planning.model.form import is_whole, mending_form, replace_rows, reply_form, server_form
 from phases.planning.model.material import Paper, draw_doubtful, load_shown, pack_batches
 from phases.planning.model.plan_steps import STEPS, empty_plan, part_in_reply, step_question, step_schema
 from phases.planning.model.plan_validation import (
@@ -209,6 +209,8 @@ class _Planning:
         self._name, self._window = conversation.model.name, conversation.model.window
         self._most = most_tokens(self._window)
         self._cited = QuoteIndex(paper.pages, wanted.requests, paper.sections)
+        self._is_read = False
+        """Whether the last reply was an object at all."""
         self._draft: dict[str, Any] = {}
         """The new plan as the replies so far make it: a later one may have only what changes."""
 
@@ -222,7 +224,10 @@ class _Planning:
         if self._wanted.present and "todos" in self._wanted.present:
             plan["todos"] = self._wanted.present["todos"]  # a person added them, and no model is asked for them
         plan.pop("user_requests", None)
-        if self._wanted.requests:  # whole, since who writes or reviews the code sees the plan and not what led to it
+        before = self._wanted.present or {}
+        if {**plan, "user_requests": []} == {**before, "user_requests": []}:  # nothing was to change
+            plan = dict(before)
+        elif self._wanted.requests:  # whole, since who writes or reviews the code sees the plan and not what led to it
             plan["user_requests"] = list(self._wanted.requests)
         plan = {name: plan[name] for name in self._ctx.contracts.schema(PLAN)["properties"] if name in plan}
         written = sha256(dump_yaml(plan))
@@ -346,9 +351,10 @@ class _Planning:
         return [one for one in problems_of(plan, self._cited, self._wanted.present) if one not in misquotes]
 
     def _read(self, text: str) -> tuple[dict[str, Any], list[str]]:
-        contracts, present = self._ctx.contracts, self._wanted.present
+        contracts, present, self._is_read = self._ctx.contracts, self._wanted.present, False
         try:
             value = object_in_reply(text)
+            self._is_read = True
             if present is None:
                 is_part = self._draft and not is_whole(value)
                 value = self._draft = replace_rows(self._draft, value, contracts.schema(PLAN)) if is_part else value
@@ -432,7 +438,7 @@ class _Planning:
     ) -> _Accepted:
         """Asks until a reply is accepted; what is wrong with one is told back. Raises PlanRefused, _TooLong; _CutOff where it was
         cut off and may be asked for in steps."""
-        asked, problems, is_partial = list(messages), [""], in_steps and self._wanted.present is None
+        asked, problems = list(messages), [""]
         for _ in range(MOST_REPAIRS + 1):
             self._check_deadline()
             reply = self._conversation.ask(asked, schema=schema, about=about, digest=question_digest(asked, schema))
@@ -445,9 +451,10 @@ class _Planning:
                 if not problems:
                     return accepted
                 logger.debug("{} is refused for {} faults, the first: {}", about, len(problems), problems[0])
-                if is_partial and self._draft:
+                is_partial = in_steps and self._wanted.present is None and self._is_read
+                if is_partial:
                     reply = replace(reply, text=json.dumps(self._draft, ensure_ascii=False), reasoning={})
-                    schema = {**schema, "required": []} if schema else None
+                    schema = mending_form(schema) if schema else None
                 asked = self._repair(messages, reply, refusal_message(problems, is_partial=is_partial))
             else:
                 problems = [_why_useless(reply)]
