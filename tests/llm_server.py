@@ -15,7 +15,7 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -471,8 +471,3 @@ def _anthropic_fault(body: Mapping[str, Any]) -> str:
     if marks > 4:
         return f"{marks} cache marks, and 4 are allowed"
     return _last_fault(messages) if not open_calls else f"calls are not answered: {open_calls}"
-
-
-def without_end(says: Says) -> Says:
-    """The same reply, cut off before its end mark."""
-    return replace(says, ends=False)

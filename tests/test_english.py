@@ -118,7 +118,7 @@ if __name__ == "__main__":
         before = json.loads(BUDGET.read_text(encoding="utf-8")) if BUDGET.exists() else {}
         lowered = {
             package: {
-                kind: min(number, before.get(package, numbers).get(kind, number)) for kind, number in numbers.items()
+                kind: min(number, before.get(package, {}).get(kind, 0)) for kind, number in numbers.items()
             }
             for package, numbers in counts().items()
         }

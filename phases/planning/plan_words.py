@@ -13,7 +13,6 @@ _ID = re.compile(r"\b[RCVEX][0-9]+\b")
 _INLINE = re.compile(r"\$([^$\n]{1,2000})\$")
 _NUMBER = re.compile(r"^\([^()]{1,8}\) ")
 """Of an equation, before it."""
-OF_DATA = "The data"
 """Above the requirements of no component that the file of the data holds."""
 _ONLY_PAGE = re.compile(r"(?:,| on) page 1(?=\)|: “|$)| \(p\. 1\)")
 """Of texts that name the page of a table or a figure, where there is but one page."""

@@ -204,7 +204,7 @@ class BubblewrapProcess:
         self._begun = True
 
     def serve(self, seconds: float) -> bool:
-        """Read what is printed, or wait for for so long; False when the command has ended."""
+        """Read what is printed, or wait for so many seconds; False when the command has ended."""
         self._pipes.serve(seconds)
         return self._process.poll() is None
 

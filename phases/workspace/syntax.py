@@ -18,10 +18,7 @@ LARGEST_PYTHON = 512 * 1024
 """Maximum bytes of a Python file to parse: a hostile one of this size takes 2 s and 500 MB."""
 _LONG_CHAIN = re.compile(rf"(?<!\w)\w++(?:[\s\\]*+\.[\s\\]*+\w++){{{_MOST_DOTS}}}")
 """A long dotted import: the parser needs memory by the square of its parts, tens of GB for 400 KB."""
-_TEST_DIRECTORIES, _DATA_DIRECTORIES = (
-    ("test", "tests", "spec", "__tests__"),
-    ("data", "fixtures", "testdata", "resources"),
-)
+_TEST_DIRECTORIES = ("test", "tests", "spec", "__tests__")
 _CODE = (
     ".py",
     ".js",

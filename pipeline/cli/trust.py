@@ -80,7 +80,7 @@ def leads_out(root: str, source: str) -> bool:
 
 
 def refuse_own_directories(values: Mapping[str, Any], code_base: str) -> None:
-    """Raise UsageError where a folder of the user's is the one that the task keeps what it fetches in, or hold it."""
+    """Raise UsageError where a folder of the user's is the one that the task keeps what it fetches in, or holds that one."""
     if not (values["references"] or values["mirror"]):
         return
     from phases.references.fetch.model import FetchRules  # imported here: TAB must import no phase

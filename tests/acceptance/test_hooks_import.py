@@ -238,7 +238,7 @@ def test_every_field_that_says_nothing_here_is_named() -> None:
     assert len(found.items) == 1
     assert found.untranslated == [
         "$.permissions: not a hook",
-        "$.disableAllHooks: not a hook",
+        "$.disableAllHooks: a switch, which is not followed: hooks that it turns off there are on in this translation",
         "$.hooks.Stop[0].sequential: has no equivalent here",
         f"{PLACE}.once: has no equivalent here",
         f"{PLACE}.statusMessage: has no equivalent here",

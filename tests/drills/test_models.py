@@ -33,7 +33,6 @@ pytest.importorskip("anthropic", reason="the anthropic package is not installed"
 
 KEY = "sk-canary-0123456789-0123456789"
 ASK = Request((Message("user", "hello"),))
-QUICK_MESSAGE = 10
 MOST_GROWTH_MIB = 700
 
 

@@ -158,14 +158,18 @@ def _parse_file(kind: str, data: bytes, name: str) -> Mapping[str, Any]:
     return value
 
 
+_SWITCHES = ("disableAllHooks", "hooksConfig", "features", "disabled", "enabled")
+_SWITCH = "a switch, which is not followed: hooks that it turns off there are on in this translation"
+
+
 def _translate_file(value: Mapping[str, Any], dialect: Dialect, directories: Mapping[str, str]) -> Iterator[Translated]:
     hooks = value.get("hooks")
-    yield from ((_child("$", key), "not a hook") for key in value if key != "hooks")
+    yield from ((_child("$", key), _SWITCH if key in _SWITCHES else "not a hook") for key in value if key != "hooks")
     if not isinstance(hooks, dict):
         yield "$.hooks", "there are no hooks in this file"
         return
     for event, groups in hooks.items():
-        reason = _why_no_event(event, dialect)
+        reason = _SWITCH if event in _SWITCHES else _why_no_event(event, dialect)
         if reason or not isinstance(groups, list):
             yield _child("$.hooks", event), reason or "not a list of hooks"
             continue

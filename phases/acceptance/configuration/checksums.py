@@ -67,7 +67,7 @@ def paths_run_by(hook: Hook, workspace: str) -> tuple[str, ...]:
 
 
 def script_paths_of(hook: Hook, workspace: str) -> tuple[str, ...]:
-    """Return the workspace paths that a hook's command names as scripts, spelled as `scripts_in` does.
+    """Return the workspace paths that a hook's command names as scripts, spelled as in `hash_scripts`.
 
     What stands there, if anything, plays no part in it.
     """
@@ -84,7 +84,7 @@ def is_tool_module(path: str) -> bool:
 def hash_control_files(workspace: str) -> dict[str, str]:
     """Return the digests of all files in the directory of the hooks: a file next to a script may be imported instead.
 
-    Caches of Python are left out: `forget_caches` takes them away before a hook could use one.
+    Caches of Python are left out: `remove_caches` deletes them before a hook could use one.
     """
     root, found = os.path.join(workspace, CONTROL), dict[str, str]()
     if os.path.islink(root):
