@@ -180,7 +180,7 @@ def test_ctrl_c_ends_every_worker_in_order_and_the_same_command_goes_on(command:
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert "The same command goes on" in out
+    assert "The same command continues what is not finished" in out
     assert len(workers) == 2
     assert not any(os.path.exists(f"/proc/{pid}") for pid in workers)
     assert sorted(statuses(command).values()) == ["cancelled", "cancelled"]

@@ -267,4 +267,4 @@ def test_a_served_model_plans_and_changes_its_plan(command: Command) -> None:
             f"~ {PLANNED['file_structure'][0]['path']}: implements +R99",
         ]
         assert f"1. {CHANGE}" in server.requests[2].body["messages"][1]["content"]
-    assert plan_of(command) == changed
+    assert plan_of(command) == {**changed, "user_requests": [CHANGE]}
