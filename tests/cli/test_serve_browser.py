@@ -28,7 +28,7 @@ pytestmark = [
     pytest.mark.skipif(not CHROMIUM, reason="no browser is here; apt-get install chromium"),
 ]
 expect = sync_api.expect
-LONG = 25_000
+LONG = 120_000
 
 
 @pytest.fixture(scope="module")
