@@ -180,7 +180,7 @@ def _why_not_done(
 
 def _describe_open(counts: Mapping[str, Any]) -> str:
     """Return how many requirements are stubs; empty if none is."""
-    return f"{counts['stubbed']} of {counts['total']} requirements are only stubs" if counts["stubbed"] else ""
+    return f"{counts['stubbed']} of {counts['total']} requirements and values are only stubs" if counts["stubbed"] else ""
 
 
 def _status_of(ending: Ending, faults: list[str]) -> tuple[str, str]:
